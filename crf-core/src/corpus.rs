@@ -1,0 +1,154 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::prototype::{Block, Encoder};
+use crate::sparse::Rows;
+
+/// Encoded data: every observation function's value at every node and edge, computed once.
+///
+/// Functions with one value everywhere stand in `base` and cost nothing per position. Edges with equal rows share
+/// one row, so transition weights that do not look at the observations need one table for the whole corpus.
+#[derive(Debug)]
+pub struct Corpus {
+    data: Arc<Dataset>,
+    nodes: Rows, // [positions]
+    node_base: Vec<(u32, f64)>,
+    edge_rows: Rows, // [distinct rows]
+    edge_base: Vec<(u32, f64)>,
+    row_of_edge: Vec<u32>,     // [edges]
+    edge_starts: Vec<usize>,   // [sequences + 1]
+    relation_of_row: Vec<u16>, // [distinct rows]
+}
+
+impl Corpus {
+    pub(crate) fn encode(
+        data: Arc<Dataset>,
+        state: &[(u16, Box<dyn Encoder>)],
+        transition: &[(u16, Box<dyn Encoder>)],
+    ) -> Result<Self> {
+        let (node_base, state_at) = base(state);
+        let (edge_base, transition_at) = base(transition);
+        let mut corpus = Corpus {
+            nodes: Rows::default(),
+            node_base,
+            edge_rows: Rows::default(),
+            edge_base,
+            row_of_edge: Vec::new(),
+            edge_starts: vec![0],
+            relation_of_row: Vec::new(),
+            data: data.clone(),
+        };
+        let mut known: HashMap<(u16, Vec<(u32, u64)>), u32> = HashMap::new();
+        for i in 0..data.len() {
+            let (x, shape) = (data.sequence(i), data.shape(i));
+            let encode = |parts: &[(u16, Box<dyn Encoder>)], at: &[u32]| -> Result<Vec<(u16, u32, Block)>> {
+                let blocks = parts.iter().zip(at).map(|((owner, encoder), &at)| {
+                    let block = Block::of(&**encoder, &x);
+                    finite(&block, &**encoder, i)?;
+                    Ok((*owner, at, block))
+                });
+                blocks.collect()
+            };
+            let blocks = encode(state, &state_at)?;
+            for t in 0..x.len() {
+                corpus.nodes.push(row(&blocks, shape.kind(t), t));
+            }
+            let blocks = encode(transition, &transition_at)?;
+            for e in 0..shape.n_edges() {
+                let relation = shape.relation(e);
+                let entries: Vec<(u32, f64)> = row(&blocks, relation, shape.ends(e).1).collect();
+                let key = entries.iter().map(|&(g, value)| (g, value.to_bits())).collect();
+                let next = corpus.relation_of_row.len() as u32;
+                let number = *known.entry((relation, key)).or_insert(next);
+                if number == next {
+                    corpus.edge_rows.push(entries);
+                    corpus.relation_of_row.push(relation);
+                }
+                corpus.row_of_edge.push(number);
+            }
+            corpus.edge_starts.push(corpus.row_of_edge.len());
+        }
+        Ok(corpus)
+    }
+
+    /// The raw data.
+    pub fn data(&self) -> &Arc<Dataset> {
+        &self.data
+    }
+
+    /// How many sequences there are.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there is no sequence.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The rows of all positions, of the state functions that are not constant.
+    pub fn nodes(&self) -> &Rows {
+        &self.nodes
+    }
+
+    /// The constant state functions.
+    pub fn node_base(&self) -> &[(u32, f64)] {
+        &self.node_base
+    }
+
+    /// The distinct rows of all edges, of the transition functions that are not constant.
+    pub fn edge_rows(&self) -> &Rows {
+        &self.edge_rows
+    }
+
+    /// The constant transition functions.
+    pub fn edge_base(&self) -> &[(u32, f64)] {
+        &self.edge_base
+    }
+
+    /// The row of each edge of sequence `i`.
+    pub fn rows_of_edges(&self, i: usize) -> &[u32] {
+        &self.row_of_edge[self.edge_starts[i]..self.edge_starts[i + 1]]
+    }
+
+    /// How many edges all sequences have together.
+    pub fn n_edges(&self) -> usize {
+        self.row_of_edge.len()
+    }
+
+    /// The relation of the edges that have each distinct row.
+    pub fn relation_of_row(&self) -> &[u16] {
+        &self.relation_of_row
+    }
+}
+
+/// The constant functions with their values, and the number of each part's first function.
+fn base(parts: &[(u16, Box<dyn Encoder>)]) -> (Vec<(u32, f64)>, Vec<u32>) {
+    let (mut base, mut at, mut next) = (Vec::new(), Vec::new(), 0);
+    for (_, encoder) in parts {
+        at.push(next);
+        for observation in encoder.observations() {
+            base.extend(observation.constant.map(|value| (next, value)));
+            next += 1;
+        }
+    }
+    (base, at)
+}
+
+fn row(blocks: &[(u16, u32, Block)], owner: u16, t: usize) -> impl Iterator<Item = (u32, f64)> {
+    let mine = blocks.iter().filter(move |block| block.0 == owner);
+    mine.flat_map(move |(_, at, block)| block.row(t).iter().map(move |&(g, value)| (at + g, value)))
+}
+
+fn finite(block: &Block, encoder: &dyn Encoder, i: usize) -> Result<()> {
+    for t in 0..block.len() {
+        if let Some(&(g, value)) = block.row(t).iter().find(|(_, value)| !value.is_finite()) {
+            let name = encoder.observations().swap_remove(g as usize).name;
+            let place = format!("sequence {}, position {}", i + 1, t + 1);
+            return Err(Error::NotFinite(format!("`{name}` is {value}; scale the channel")).at(place));
+        }
+    }
+    Ok(())
+}

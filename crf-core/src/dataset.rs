@@ -1,0 +1,276 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Shape};
+use crate::schema::{ChannelKind, Schema};
+use crate::{Label, Seed};
+
+/// What a user has: sequences (or graphs) of positions with observations, and labels where they are known.
+///
+/// Stored by column over all positions of all sequences, so that a channel is one contiguous array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    schema: Arc<Schema>,
+    starts: Vec<usize>, // [sequences + 1]
+    columns: Vec<Column>,
+    labels: Vec<Option<Label>>, // [positions]
+    weights: Vec<f64>,          // [sequences]
+    graphs: Vec<Graph>,         // [sequences], or empty when all are chains
+}
+
+/// All values of one channel.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Finite numbers.
+    Real(Vec<f64>),
+    /// Numbers of symbols in the channel's alphabet.
+    Symbol(Vec<u32>),
+}
+
+/// One value of one channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A finite number.
+    Real(f64),
+    /// The number of a symbol.
+    Symbol(u32),
+}
+
+impl Dataset {
+    /// What the positions carry.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// How many sequences there are.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there is no sequence.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many positions all sequences have together.
+    pub fn n_positions(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The positions of sequence `i` in the arrays over all positions.
+    pub fn range(&self, i: usize) -> Range<usize> {
+        self.starts[i]..self.starts[i + 1]
+    }
+
+    /// The labels of all positions, `None` where unknown.
+    pub fn labels(&self) -> &[Option<Label>] {
+        &self.labels
+    }
+
+    /// How much sequence `i` counts.
+    pub fn weight(&self, i: usize) -> f64 {
+        self.weights[i]
+    }
+
+    /// One sequence.
+    pub fn sequence(&self, i: usize) -> Sequence<'_> {
+        Sequence { data: self, range: self.range(i) }
+    }
+
+    /// The graph of sequence `i`.
+    pub fn shape(&self, i: usize) -> Shape<'_> {
+        match self.graphs.get(i) {
+            Some(graph) => Shape::Graph(graph),
+            None => Shape::Chain { len: self.range(i).len(), labels: self.schema.n_labels(0) },
+        }
+    }
+
+    /// Whether every sequence is a chain.
+    pub fn is_chains(&self) -> bool {
+        self.graphs.is_empty()
+    }
+
+    /// The sequences whose numbers are given, in that order.
+    pub fn subset(&self, sequences: &[usize]) -> Dataset {
+        let mut part = DatasetBuilder::new(self.schema.clone());
+        for &i in sequences {
+            let range = self.range(i);
+            for (to, from) in part.data.columns.iter_mut().zip(&self.columns) {
+                match (to, from) {
+                    (Column::Real(to), Column::Real(from)) => to.extend_from_slice(&from[range.clone()]),
+                    (Column::Symbol(to), Column::Symbol(from)) => to.extend_from_slice(&from[range.clone()]),
+                    _ => unreachable!("both datasets have one schema"),
+                }
+            }
+            part.data.labels.extend_from_slice(&self.labels[range]);
+            part.data.starts.push(part.data.labels.len());
+            part.data.weights.push(self.weights[i]);
+            part.data.graphs.extend(self.graphs.get(i).cloned());
+        }
+        part.data
+    }
+
+    /// The numbers of the sequences in an order drawn from `seed`, for splits and epochs.
+    pub fn shuffled(&self, seed: &Seed) -> Vec<usize> {
+        use rand::seq::SliceRandom as _;
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.shuffle(&mut seed.rng());
+        order
+    }
+}
+
+/// One sequence of a dataset, as encoders read it.
+#[derive(Debug, Clone)]
+pub struct Sequence<'a> {
+    data: &'a Dataset,
+    range: Range<usize>,
+}
+
+impl<'a> Sequence<'a> {
+    /// How many positions there are.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether there is no position.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// The numbers of a real channel; panics on a symbolic one.
+    pub fn real(&self, channel: usize) -> &'a [f64] {
+        match &self.data.columns[channel] {
+            Column::Real(values) => &values[self.range.clone()],
+            Column::Symbol(_) => panic!("channel {channel} is symbolic"),
+        }
+    }
+
+    /// The symbols of a symbolic channel; panics on a real one.
+    pub fn symbol(&self, channel: usize) -> &'a [u32] {
+        match &self.data.columns[channel] {
+            Column::Symbol(values) => &values[self.range.clone()],
+            Column::Real(_) => panic!("channel {channel} is real"),
+        }
+    }
+
+    /// The labels, `None` where unknown.
+    pub fn labels(&self) -> &'a [Option<Label>] {
+        &self.data.labels[self.range.clone()]
+    }
+}
+
+/// Collects positions into sequences and checks each value as it comes.
+#[derive(Debug)]
+pub struct DatasetBuilder {
+    data: Dataset,
+}
+
+impl DatasetBuilder {
+    /// An empty dataset of the given schema.
+    pub fn new(schema: Arc<Schema>) -> Self {
+        let columns = schema.channels().iter().map(|channel| match channel.kind {
+            ChannelKind::Real => Column::Real(Vec::new()),
+            ChannelKind::Symbol(_) => Column::Symbol(Vec::new()),
+        });
+        let columns = columns.collect();
+        let (starts, labels, weights, graphs) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+        DatasetBuilder { data: Dataset { schema, starts, columns, labels, weights, graphs } }
+    }
+
+    /// Adds a position with one value per channel to the open sequence.
+    pub fn push(&mut self, values: &[Value], label: Option<Label>) -> Result<()> {
+        let data = &mut self.data;
+        let place = |data: &Dataset| {
+            let start = data.starts[data.starts.len() - 1];
+            format!("sequence {}, position {}", data.starts.len(), data.labels.len() - start + 1)
+        };
+        if values.len() != data.columns.len() {
+            let (got, want) = (values.len(), data.columns.len());
+            return Err(
+                Error::data(format!("expected {want} values, one per channel, got {got}")).at(place(data))
+            );
+        }
+        for (c, value) in values.iter().enumerate() {
+            let name = || format!("{}, channel `{}`", place(data), data.schema.channels()[c].name);
+            match (value, &data.columns[c]) {
+                (Value::Real(x), Column::Real(_)) if !x.is_finite() => {
+                    return Err(Error::NotFinite(format!("got {x}; give every position a number")).at(name()));
+                }
+                (Value::Real(_), Column::Real(_)) | (Value::Symbol(_), Column::Symbol(_)) => {}
+                (Value::Real(_), Column::Symbol(_)) => {
+                    return Err(Error::data("expected a symbol, got a number").at(name()));
+                }
+                (Value::Symbol(_), Column::Real(_)) => {
+                    return Err(Error::data("expected a number, got a symbol").at(name()));
+                }
+            }
+        }
+        for (value, column) in values.iter().zip(&mut data.columns) {
+            match (value, column) {
+                (Value::Real(x), Column::Real(values)) => values.push(*x),
+                (Value::Symbol(x), Column::Symbol(values)) => values.push(*x),
+                _ => unreachable!("the kinds were compared above"),
+            }
+        }
+        data.labels.push(label);
+        Ok(())
+    }
+
+    /// Closes the open sequence as a chain; it may be empty.
+    pub fn end_chain(&mut self) -> Result<()> {
+        let n_labels = self.data.schema.n_labels(0);
+        self.end(1.0, None, |_| n_labels)
+    }
+
+    /// Closes the open sequence as a graph over its positions.
+    pub fn end_graph(&mut self, graph: Graph) -> Result<()> {
+        let cards: Vec<usize> = (0..graph.kinds().len()).map(|n| Shape::Graph(&graph).card(n)).collect();
+        let open = self.data.labels.len() - self.data.starts[self.data.len()];
+        if cards.len() != open {
+            return Err(Error::data(format!("the graph has {} nodes for {open} positions", cards.len())));
+        }
+        self.end(1.0, Some(graph), |n| cards[n])
+    }
+
+    fn end(&mut self, weight: f64, graph: Option<Graph>, n_labels: impl Fn(usize) -> usize) -> Result<()> {
+        let data = &mut self.data;
+        let start = data.starts[data.starts.len() - 1];
+        for (n, label) in data.labels[start..].iter().enumerate() {
+            if let Some(label) = label.filter(|&label| label as usize >= n_labels(n)) {
+                let place = format!("sequence {}, position {}", data.starts.len(), n + 1);
+                return Err(Error::data(format!(
+                    "label number {label}, but there are {} labels",
+                    n_labels(n)
+                ))
+                .at(place));
+            }
+        }
+        if graph.is_some() != !data.graphs.is_empty() && !data.weights.is_empty() {
+            return Err(Error::data("chains and graphs cannot be mixed in one dataset"));
+        }
+        data.graphs.extend(graph);
+        data.weights.push(weight);
+        data.starts.push(data.labels.len());
+        Ok(())
+    }
+
+    /// Sets how much the sequence closed last counts: 1 unless said otherwise.
+    pub fn weigh_last(&mut self, weight: f64) -> Result<()> {
+        if !(weight.is_finite() && weight >= 0.0) {
+            return Err(Error::setting("weight", "a finite number of at least 0", weight));
+        }
+        *self.data.weights.last_mut().ok_or_else(|| Error::data("no sequence was closed yet"))? = weight;
+        Ok(())
+    }
+
+    /// The dataset; panics when a sequence is still open.
+    pub fn finish(self) -> Dataset {
+        assert_eq!(
+            self.data.starts.last(),
+            Some(&self.data.labels.len()),
+            "the last sequence was not closed"
+        );
+        self.data
+    }
+}

@@ -1,0 +1,174 @@
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::corpus::Corpus;
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::feature_map::{FeatureMap, Links};
+use crate::plugin::{Named, named_option};
+use crate::prototype::{Encoder, Prototype};
+use crate::prototypes::{First, One};
+use crate::schema::Schema;
+
+/// The features of a model as a config lists them.
+///
+/// `["intercept", "transition", { state = "value" }, { transition = { type = "equals", channels = ["coin"] } }]`
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Features(pub Vec<FeatureSpec>);
+
+/// A prototype and what ties its observation functions to labels.
+///
+/// Three common ones have names of their own: `"intercept"` is `{ state = "one" }`, `"transition"` is
+/// `{ transition = "one" }`, and `"start"` is `{ state = "first" }`.
+#[derive(Debug)]
+pub struct FeatureSpec {
+    /// State or transition.
+    pub link: Link,
+    /// The observation functions.
+    pub of: Box<dyn Prototype>,
+}
+
+/// What ties an observation function g to labels.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Link {
+    /// (y_t = y)·g for every label y of the named kind of node, or of every kind.
+    State(Option<String>),
+    /// (y_u = y')(y_v = y)·g(v) on the edges of the named relation, or of every relation.
+    Transition(Option<String>),
+}
+
+/// A feature as the config's table has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(default, deserialize_with = "named_option")]
+    state: Option<Box<dyn Prototype>>,
+    #[serde(default, deserialize_with = "named_option")]
+    transition: Option<Box<dyn Prototype>>,
+    kind: Option<String>,
+    relation: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for FeatureSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameOrTable;
+        impl<'de> serde::de::Visitor<'de> for NameOrTable {
+            type Value = FeatureSpec;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(
+                    "a feature: `intercept`, `transition`, `start`, or a table with `state` or `transition`",
+                )
+            }
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<FeatureSpec, E> {
+                let (link, of): (_, Box<dyn Prototype>) = match name {
+                    "intercept" => (Link::State(None), Box::new(One {})),
+                    "transition" => (Link::Transition(None), Box::new(One {})),
+                    "start" => (Link::State(None), Box::new(First {})),
+                    _ => return Err(E::unknown_variant(name, &["intercept", "transition", "start"])),
+                };
+                Ok(FeatureSpec { link, of })
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<FeatureSpec, A::Error> {
+                let table = Table::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                match table {
+                    Table { state: Some(of), transition: None, kind, relation: None } => {
+                        Ok(FeatureSpec { link: Link::State(kind), of })
+                    }
+                    Table { state: None, transition: Some(of), kind: None, relation } => {
+                        Ok(FeatureSpec { link: Link::Transition(relation), of })
+                    }
+                    _ => Err(serde::de::Error::custom(
+                        "a feature has either `state` (with an optional `kind`) or `transition` (with an optional `relation`)",
+                    )),
+                }
+            }
+        }
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+impl Serialize for FeatureSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (link, side, name) = match &self.link {
+            Link::State(kind) => ("state", "kind", kind),
+            Link::Transition(relation) => ("transition", "relation", relation),
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(link, &self.of)?;
+        if let Some(name) = name {
+            map.serialize_entry(side, name)?;
+        }
+        map.end()
+    }
+}
+
+impl schemars::JsonSchema for FeatureSpec {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Feature".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Named::json_schema(generator)
+    }
+}
+
+impl Features {
+    /// Rejects settings that can never work, before any data is read.
+    pub fn check(&self) -> Result<()> {
+        self.0.iter().try_for_each(|spec| spec.of.check())
+    }
+
+    /// Fits every prototype on the training data.
+    pub fn fit(&self, train: &Dataset) -> Result<FittedFeatures> {
+        let schema = train.schema();
+        let mut fitted = FittedFeatures { schema: schema.clone(), state: Vec::new(), transition: Vec::new() };
+        for spec in &self.0 {
+            let (parts, owners) = match &spec.link {
+                Link::State(None) => (&mut fitted.state, 0..schema.kinds().len() as u16),
+                Link::State(Some(kind)) => (&mut fitted.state, one(schema.kind(kind)?)),
+                Link::Transition(None) => (&mut fitted.transition, 0..schema.relations().len() as u16),
+                Link::Transition(Some(relation)) => (&mut fitted.transition, one(schema.relation(relation)?)),
+            };
+            for owner in owners {
+                parts.push((owner, spec.of.fit(train)?));
+            }
+        }
+        Ok(fitted)
+    }
+}
+
+fn one(number: u16) -> std::ops::Range<u16> {
+    number..number + 1
+}
+
+/// Features fitted on training data, ready to encode any data of the same schema; part of a saved model.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FittedFeatures {
+    schema: Arc<Schema>,
+    state: Vec<(u16, Box<dyn Encoder>)>,      // kind of node, functions
+    transition: Vec<(u16, Box<dyn Encoder>)>, // relation, functions
+}
+
+impl FittedFeatures {
+    /// Every feature the config allows: each observation function with each label or pair of labels.
+    pub fn map(&self) -> Result<FeatureMap> {
+        let state = Links::all(&self.state, |kind| self.schema.n_labels(kind))?;
+        let transition = Links::all(&self.transition, |relation| {
+            let (rows, columns) = self.schema.table_shape(relation);
+            rows * columns
+        })?;
+        Ok(FeatureMap::new(self.schema.clone(), state, transition))
+    }
+
+    /// Evaluates all observation functions on a dataset, once and for all.
+    pub fn encode(&self, data: Arc<Dataset>) -> Result<Corpus> {
+        if data.schema() != &self.schema {
+            return Err(Error::data(
+                "the data have other channels or labels than those the features were fitted on",
+            ));
+        }
+        Corpus::encode(data, &self.state, &self.transition)
+    }
+}

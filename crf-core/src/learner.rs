@@ -1,0 +1,112 @@
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Seed;
+use crate::beliefs::Stop;
+use crate::corpus::Corpus;
+use crate::error::Result;
+use crate::feature_map::FeatureMap;
+use crate::inference::Inference;
+use crate::model::Model;
+
+/// Makes a model from labelled data.
+#[typetag::serde(tag = "type")]
+pub trait Learner: Debug + Send + Sync {
+    /// Rejects settings that can never work, before any data is read.
+    fn check(&self) -> Result<()>;
+    /// Trains a model.
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit>;
+}
+
+/// What a learner learns from.
+#[derive(Debug, Clone, Copy)]
+pub struct Problem<'a> {
+    /// Encoded training data.
+    pub train: &'a Corpus,
+    /// Encoded data for choices made during training.
+    pub valid: Option<&'a Corpus>,
+    /// The features the model may have.
+    pub map: &'a Arc<FeatureMap>,
+    /// How expectations and decodings are computed.
+    pub inference: &'a dyn Inference,
+    /// A model to begin with.
+    pub start: Option<&'a dyn Model>,
+}
+
+/// What a training run is given beside its data: random numbers, and somebody who watches.
+pub struct Run<'a> {
+    /// Where all randomness comes from.
+    pub seed: Seed,
+    observer: &'a mut dyn FnMut(&Iteration) -> Next,
+    began: Instant,
+}
+
+impl<'a> Run<'a> {
+    /// A run whose iterations are shown to `observer`, who may stop it.
+    pub fn new(seed: Seed, observer: &'a mut dyn FnMut(&Iteration) -> Next) -> Self {
+        Run { seed, observer, began: Instant::now() }
+    }
+
+    /// Shows an iteration to the observer.
+    pub fn observe(&mut self, iteration: &Iteration) -> Next {
+        (self.observer)(iteration)
+    }
+
+    /// Seconds since the run began.
+    pub fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+}
+
+impl Debug for Run<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Go on.
+    Continue,
+    /// End with what there is.
+    Stop,
+}
+
+/// One line of a training trace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Iteration {
+    /// Counted from 1.
+    pub iteration: u32,
+    /// The objective with its penalty, which the learner minimises.
+    pub objective: f64,
+    /// The length of its (pseudo-)gradient.
+    pub gradient_norm: f64,
+    /// How many weights are not zero.
+    pub non_zeros: usize,
+    /// How often the objective was evaluated so far.
+    pub evaluations: u32,
+    /// Seconds since training began.
+    pub seconds: f64,
+}
+
+/// How training went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// One entry per iteration; none for a learner that does not iterate.
+    pub iterations: Vec<Iteration>,
+    /// Why it ended.
+    pub stop: Stop,
+}
+
+/// A trained model and how it came about.
+#[derive(Debug)]
+pub struct Fit {
+    /// The model.
+    pub model: Box<dyn Model>,
+    /// The way there.
+    pub trace: Trace,
+}

@@ -1,0 +1,62 @@
+//! The vocabulary every plugin shares: datasets, features, potentials, beliefs, and the traits.
+//!
+//! Nothing here runs an algorithm that iterates; inference, learners and selectors live in the crates
+//! that depend on this one. The way of the data through the modules below is the way down this list.
+#![forbid(unsafe_code)]
+
+mod alphabet;
+mod dataset;
+mod graph;
+mod schema;
+
+mod features;
+mod prototype;
+pub mod prototypes;
+
+mod corpus;
+mod feature_map;
+mod sparse;
+
+mod beliefs;
+mod potentials;
+mod scratch;
+
+mod inference;
+mod learner;
+mod log_linear;
+mod model;
+mod selector;
+mod source;
+
+mod evaluation;
+mod metric;
+pub mod metrics;
+
+mod error;
+pub mod oracle;
+pub mod plugin;
+mod seed;
+
+pub use crate::alphabet::{Alphabet, Label};
+pub use crate::beliefs::{Beliefs, Bound, EdgeBeliefs, LogZ, Stop};
+pub use crate::corpus::Corpus;
+pub use crate::dataset::{Column, Dataset, DatasetBuilder, Sequence, Value};
+pub use crate::error::{Error, Result, hint, nearest, require};
+pub use crate::evaluation::{Decode, Evaluation, evaluate};
+pub use crate::feature_map::{FeatureMap, Links, Target};
+pub use crate::features::{FeatureSpec, Features, FittedFeatures, Link};
+pub use crate::graph::{Edge, Graph, Shape};
+pub use crate::inference::{Inference, KBest, Labelling, Sampler};
+pub use crate::learner::{Fit, Iteration, Learner, Next, Problem, Run, Trace};
+pub use crate::log_linear::{LogLinear, Scorer};
+pub use crate::metric::Metric;
+pub use crate::model::{Buffer, Model, Potential};
+pub use crate::plugin::Plugin;
+pub use crate::potentials::{EdgeTables, OwnedPotentials, Potentials, Tables};
+pub use crate::prototype::{Block, Encoder, Observation, Prototype};
+pub use crate::schema::{Channel, ChannelKind, NodeKind, Relation, Schema};
+pub use crate::scratch::Scratch;
+pub use crate::seed::{Rng, Seed};
+pub use crate::selector::{Candidate, Selector};
+pub use crate::source::{Source, Splits};
+pub use crate::sparse::Rows;

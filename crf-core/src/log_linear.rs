@@ -1,0 +1,339 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Label;
+use crate::beliefs::EdgeBeliefs;
+use crate::corpus::Corpus;
+use crate::error::{Error, Result};
+use crate::feature_map::{FeatureMap, Links};
+use crate::graph::offsets;
+use crate::model::{Buffer, Model, Potential};
+use crate::potentials::{EdgeTables, Potentials, Tables};
+
+/// p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight for each of its features (Vail 2008, equation 2.43).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LogLinear {
+    map: Arc<FeatureMap>,
+    weights: Vec<f64>,
+}
+
+impl LogLinear {
+    /// A model; every weight must be finite.
+    pub fn new(map: Arc<FeatureMap>, weights: Vec<f64>) -> Result<Self> {
+        if weights.len() != map.len() {
+            return Err(Error::data(format!("{} weights for {} features", weights.len(), map.len())));
+        }
+        if let Some(k) = weights.iter().position(|w| !w.is_finite()) {
+            return Err(Error::NotFinite(format!("the weight of `{}` is {}", map.name(k), weights[k])));
+        }
+        Ok(LogLinear { map, weights })
+    }
+
+    /// Which features there are.
+    pub fn map(&self) -> &Arc<FeatureMap> {
+        &self.map
+    }
+
+    /// The weight of each feature.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+}
+
+#[typetag::serde(name = "log-linear")]
+impl Model for LogLinear {
+    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn Potential + 'a>> {
+        let mut scorer = Scorer::new(&self.map, x)?;
+        scorer.update(&self.weights);
+        Ok(Box::new(Bound { scorer, weights: &self.weights }))
+    }
+
+    fn log_linear(&self) -> Option<&LogLinear> {
+        Some(self)
+    }
+
+    fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
+        let mut order: Vec<usize> = (0..self.weights.len()).collect();
+        order.sort_by(|&a, &b| self.weights[b].abs().total_cmp(&self.weights[a].abs()));
+        order.into_iter().take(top).for_each(|k| out(&self.map.name(k), self.weights[k]));
+    }
+}
+
+struct Bound<'a> {
+    scorer: Scorer<'a>,
+    weights: &'a [f64],
+}
+
+impl Potential for Bound<'_> {
+    fn fill<'s>(&'s self, i: usize, buffer: &'s mut Buffer) -> Result<Potentials<'s>> {
+        self.scorer.fill(self.weights, i, buffer)
+    }
+}
+
+/// The operations on which all likelihood, margin and selection code is built: add scores to potentials, add the
+/// features of a labelling to a vector, and add expected features under beliefs to a vector.
+///
+/// Edges with equal rows share a table. When few rows are distinct, the tables are made once per weight vector
+/// ([`Scorer::update`]); otherwise each sequence makes its own.
+#[derive(Debug)]
+pub struct Scorer<'a> {
+    map: &'a FeatureMap,
+    x: &'a Corpus,
+    node_at: Vec<usize>, // [kinds + 1] where each kind starts in `node_base`
+    node_base: Vec<f64>, // scores of the constant state functions, by kind and label
+    base_at: Vec<usize>, // [relations + 1] where each relation starts in `edge_base`
+    edge_base: Vec<f64>, // scores of the constant transition functions, by relation and pair
+    pooled: bool,        // whether `tables` holds one table per distinct row
+    tables: Vec<f64>,
+    table_at: Vec<usize>, // [distinct rows + 1]
+    version: u64,
+}
+
+impl<'a> Scorer<'a> {
+    /// A scorer for the features of `map` on an encoded corpus; call [`Scorer::update`] before anything else.
+    pub fn new(map: &'a FeatureMap, x: &'a Corpus) -> Result<Self> {
+        let schema = map.schema();
+        if schema != x.data().schema() {
+            return Err(Error::data("the model was made for other channels or labels than the data have"));
+        }
+        let table_len = |relation: u16| {
+            let (rows, columns) = schema.table_shape(relation);
+            rows * columns
+        };
+        let node_at = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
+        let base_at = offsets((0..schema.relations().len()).map(|relation| table_len(relation as u16)));
+        let table_at = offsets(x.relation_of_row().iter().map(|&relation| table_len(relation)));
+        let n_rows = x.edge_rows().len();
+        let pooled = n_rows <= 64 || n_rows * 4 <= x.n_edges();
+        Ok(Scorer {
+            map,
+            x,
+            node_base: vec![0.0; node_at[node_at.len() - 1]],
+            edge_base: vec![0.0; base_at[base_at.len() - 1]],
+            tables: vec![0.0; if pooled { table_at[n_rows] } else { 0 }],
+            node_at,
+            base_at,
+            pooled,
+            table_at,
+            version: 0,
+        })
+    }
+
+    /// The feature map.
+    pub fn map(&self) -> &'a FeatureMap {
+        self.map
+    }
+
+    /// The corpus.
+    pub fn corpus(&self) -> &'a Corpus {
+        self.x
+    }
+
+    /// Does what all sequences share under weights `w`; allocates nothing.
+    pub fn update(&mut self, w: &[f64]) {
+        let (state, transition) = (self.map.state(), self.map.transition());
+        self.node_base.fill(0.0);
+        for &(g, value) in self.x.node_base() {
+            add_scores(state, w, g, value, &mut self.node_base[self.node_at[state.owner(g) as usize]..]);
+        }
+        self.edge_base.fill(0.0);
+        let w = &w[state.len()..];
+        for &(g, value) in self.x.edge_base() {
+            add_scores(
+                transition,
+                w,
+                g,
+                value,
+                &mut self.edge_base[self.base_at[transition.owner(g) as usize]..],
+            );
+        }
+        if self.pooled {
+            for row in 0..self.x.edge_rows().len() {
+                let table = &mut self.tables[self.table_at[row]..self.table_at[row + 1]];
+                fill_table(self.map, self.x, &self.edge_base, &self.base_at, w, row, table);
+            }
+        }
+        self.version = Tables::new_version();
+    }
+
+    /// The potentials of sequence `i` under the weights of the last [`Scorer::update`].
+    pub fn fill<'s>(&'s self, w: &[f64], i: usize, buffer: &'s mut Buffer) -> Result<Potentials<'s>> {
+        let (x, shape) = (self.x, self.x.data().shape(i));
+        let start = x.data().range(i).start;
+        let state = self.map.state();
+        let node = &mut buffer.node;
+        node.clear();
+        for n in 0..shape.n_nodes() {
+            let kind = shape.kind(n) as usize;
+            let at = node.len();
+            node.extend_from_slice(&self.node_base[self.node_at[kind]..self.node_at[kind + 1]]);
+            x.nodes().for_each(start + n, |g, value| add_scores(state, w, g, value, &mut node[at..]));
+        }
+        let rows = x.rows_of_edges(i);
+        let tables = if self.pooled {
+            let of_edge = if x.edge_rows().len() <= 1 { EdgeTables::Shared } else { EdgeTables::Each(rows) };
+            Tables { values: &self.tables, starts: &self.table_at, of_edge, version: self.version }
+        } else {
+            let w = &w[state.len()..];
+            buffer.tables.clear();
+            buffer.starts.clear();
+            buffer.of_edge.clear();
+            for (e, &row) in rows.iter().enumerate() {
+                let (at, len) =
+                    (buffer.tables.len(), self.table_at[row as usize + 1] - self.table_at[row as usize]);
+                buffer.starts.push(at);
+                buffer.of_edge.push(e as u32);
+                buffer.tables.resize(at + len, 0.0);
+                fill_table(
+                    self.map,
+                    x,
+                    &self.edge_base,
+                    &self.base_at,
+                    w,
+                    row as usize,
+                    &mut buffer.tables[at..],
+                );
+            }
+            buffer.starts.push(buffer.tables.len());
+            let of_edge = EdgeTables::Each(&buffer.of_edge);
+            Tables { values: &buffer.tables, starts: &buffer.starts, of_edge, version: Tables::new_version() }
+        };
+        Potentials::new(shape, node, tables)
+    }
+
+    /// Adds `scale` times the features of a labelling of sequence `i` to `out`.
+    pub fn add_features(&self, i: usize, labels: &[Label], scale: f64, out: &mut [f64]) {
+        let (x, shape) = (self.x, self.x.data().shape(i));
+        let start = x.data().range(i).start;
+        let (state, transition) = out.split_at_mut(self.map.state().len());
+        for (n, &label) in labels.iter().enumerate() {
+            let kind = shape.kind(n);
+            let mut add = |g, value: f64| add_at(self.map.state(), g, label, scale * value, state);
+            x.nodes().for_each(start + n, &mut add);
+            x.node_base()
+                .iter()
+                .filter(|(g, _)| self.map.state().owner(*g) == kind)
+                .for_each(|&(g, value)| add(g, value));
+        }
+        for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
+            let (u, v) = shape.ends(e);
+            let pair = labels[u] * shape.card(v) as u32 + labels[v];
+            let relation = shape.relation(e);
+            let mut add = |g, value: f64| add_at(self.map.transition(), g, pair, scale * value, transition);
+            x.edge_rows().for_each(row as usize, &mut add);
+            let base = x.edge_base().iter().filter(|(g, _)| self.map.transition().owner(*g) == relation);
+            base.for_each(|&(g, value)| add(g, value));
+        }
+    }
+
+    /// How many numbers [`Scorer::edge_beliefs`] needs to sum edge marginals over the whole corpus.
+    pub fn n_sums(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Where inference shall put the edge marginals of sequence `i`: in the corpus-wide `sums` when tables are
+    /// shared, otherwise in `own`, which [`Scorer::add_expected`] reads.
+    pub fn edge_beliefs<'s>(
+        &self,
+        i: usize,
+        weight: f64,
+        sums: &'s mut [f64],
+        own: &'s mut Vec<f64>,
+    ) -> EdgeBeliefs<'s> {
+        if self.pooled {
+            return EdgeBeliefs::PerTable { sums, weight };
+        }
+        let shape = self.x.data().shape(i);
+        own.clear();
+        own.resize(shape.edge_at(shape.n_edges()), 0.0);
+        EdgeBeliefs::PerTable { sums: own, weight }
+    }
+
+    /// Adds `weight` times the expected features of sequence `i` to `out`, except for what stands in shared sums.
+    ///
+    /// Constant state functions are added per node like all others; `own` comes from [`Scorer::edge_beliefs`].
+    pub fn add_expected(&self, i: usize, node: &[f64], own: &[f64], weight: f64, out: &mut [f64]) {
+        let (x, shape) = (self.x, self.x.data().shape(i));
+        let start = x.data().range(i).start;
+        let (state, transition) = out.split_at_mut(self.map.state().len());
+        for n in 0..shape.n_nodes() {
+            let belief = &node[shape.node_at(n)..shape.node_at(n + 1)];
+            let kind = shape.kind(n);
+            let mut add = |g, value: f64| add_expectation(self.map.state(), g, weight * value, belief, state);
+            x.nodes().for_each(start + n, &mut add);
+            x.node_base()
+                .iter()
+                .filter(|(g, _)| self.map.state().owner(*g) == kind)
+                .for_each(|&(g, value)| add(g, value));
+        }
+        if !self.pooled {
+            for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
+                self.add_row(row as usize, &own[shape.edge_at(e)..shape.edge_at(e + 1)], transition);
+            }
+        }
+    }
+
+    /// Adds the expected transition features that stand in corpus-wide sums to `out`.
+    pub fn add_sums(&self, sums: &[f64], out: &mut [f64]) {
+        if self.pooled {
+            for row in 0..self.x.edge_rows().len() {
+                let sums = &sums[self.table_at[row]..self.table_at[row + 1]];
+                self.add_row(row, sums, &mut out[self.map.state().len()..]);
+            }
+        }
+    }
+
+    fn add_row(&self, row: usize, belief: &[f64], out: &mut [f64]) {
+        let (x, links) = (self.x, self.map.transition());
+        let relation = x.relation_of_row()[row];
+        let mut add = |g, value| add_expectation(links, g, value, belief, out);
+        x.edge_rows().for_each(row, &mut add);
+        x.edge_base()
+            .iter()
+            .filter(|(g, _)| links.owner(*g) == relation)
+            .for_each(|&(g, value)| add(g, value));
+    }
+}
+
+/// Adds to `scores`, by target, what function `g` with the given value is worth.
+#[inline]
+fn add_scores(links: &Links, w: &[f64], g: u32, value: f64, scores: &mut [f64]) {
+    let range = links.range(g);
+    for (&target, weight) in links.targets(range.clone()).iter().zip(&w[range]) {
+        scores[target as usize] += value * weight;
+    }
+}
+
+/// Adds `value` to the feature of function `g` that has the given target, if there is one.
+#[inline]
+fn add_at(links: &Links, g: u32, target: u32, value: f64, out: &mut [f64]) {
+    let range = links.range(g);
+    // Targets of one function ascend.
+    if let Ok(k) = links.targets(range.clone()).binary_search(&target) {
+        out[range.start + k] += value;
+    }
+}
+
+/// Adds to the features of function `g` its value times the belief in their targets.
+#[inline]
+fn add_expectation(links: &Links, g: u32, value: f64, belief: &[f64], out: &mut [f64]) {
+    let range = links.range(g);
+    for (&target, out) in links.targets(range.clone()).iter().zip(&mut out[range]) {
+        *out += value * belief[target as usize];
+    }
+}
+
+fn fill_table(
+    map: &FeatureMap,
+    x: &Corpus,
+    base: &[f64],
+    base_at: &[usize],
+    w: &[f64], // of the transition features
+    row: usize,
+    table: &mut [f64],
+) {
+    let relation = x.relation_of_row()[row] as usize;
+    table.copy_from_slice(&base[base_at[relation]..base_at[relation + 1]]);
+    x.edge_rows().for_each(row, |g, value| add_scores(map.transition(), w, g, value, table));
+}

@@ -1,0 +1,249 @@
+//! The metrics. A ratio of nothing to nothing is 0 everywhere, as conlleval has it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Label;
+use crate::error::Result;
+use crate::evaluation::Evaluation;
+use crate::metric::Metric;
+
+/// `part / whole`, and 0 when there is nothing to divide by.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}
+
+macro_rules! metric {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $measure:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $type {}
+
+        crate::plugin!("metric", $type, $tag);
+
+        #[typetag::serde(name = $tag)]
+        impl Metric for $type {
+            fn name(&self) -> String {
+                $name.into()
+            }
+            fn higher_is_better(&self) -> bool {
+                $higher
+            }
+            fn measure(&self, of: &Evaluation) -> Result<f64> {
+                let measure: fn(&Evaluation) -> f64 = $measure;
+                Ok(measure(of))
+            }
+        }
+    };
+}
+
+metric!(
+    /// The fraction of positions with the right label.
+    Accuracy, "accuracy", "accuracy", higher = true, |of| {
+        let (mut right, mut all) = (0.0, 0.0);
+        for (truth, predicted) in of.pairs() {
+            all += 1.0;
+            right += f64::from(truth == predicted);
+        }
+        ratio(right, all)
+    }
+);
+
+metric!(
+    /// The fraction of positions with a wrong label.
+    ErrorRate, "error", "error", higher = false, |of| {
+        let (mut wrong, mut all) = (0.0, 0.0);
+        for (truth, predicted) in of.pairs() {
+            all += 1.0;
+            wrong += f64::from(truth != predicted);
+        }
+        ratio(wrong, all)
+    }
+);
+
+metric!(
+    /// The fraction of sequences without a single wrong label.
+    SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |of| {
+        let clean = |i: usize| {
+            let range = of.data.range(i);
+            let mut pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
+            pairs.all(|(truth, predicted)| truth.is_none_or(|truth| truth == *predicted))
+        };
+        ratio((0..of.data.len()).filter(|&i| clean(i)).count() as f64, of.data.len() as f64)
+    }
+);
+
+metric!(
+    /// The sum of log p(y | x) over all sequences.
+    LogLikelihood, "log-likelihood", "log_likelihood", higher = true, |of| of.log_likelihood.iter().sum()
+);
+
+metric!(
+    /// The mean F1 of all labels that occur among the true or the predicted ones.
+    MacroF1, "macro-f1", "macro_f1", higher = true, |of| {
+        let confusion = Confusion::of(of);
+        let present = (0..confusion.n_labels()).filter(|&y| confusion.truth(y) + confusion.predicted(y) > 0);
+        let scores: Vec<f64> = present.map(|y| confusion.f1(y)).collect();
+        ratio(scores.iter().sum(), scores.len() as f64)
+    }
+);
+
+metric!(
+    /// F1 of whole chunks, as conlleval counts them in BIO, IOB1 and BIOES labels.
+    ChunkF1, "chunk-f1", "chunk_f1", higher = true, |of| {
+        let names = of.data.schema().labels().names();
+        let (mut right, mut found, mut wanted) = (0.0, 0.0, 0.0);
+        for i in 0..of.data.len() {
+            let range = of.data.range(i);
+            let name = |label: Label| names[label as usize].as_str();
+            let truth = chunks(of.data.labels()[range.clone()].iter().map(|label| label.map_or("O", name)));
+            let guess = chunks(of.predicted[range].iter().map(|&label| name(label)));
+            right += guess.iter().filter(|chunk| truth.contains(chunk)).count() as f64;
+            found += guess.len() as f64;
+            wanted += truth.len() as f64;
+        }
+        ratio(2.0 * right, found + wanted)
+    }
+);
+
+/// Which quality of one label is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Quality {
+    /// How many of the predicted positions are right.
+    Precision,
+    /// How many of the true positions are found.
+    Recall,
+    /// The harmonic mean of both.
+    F1,
+}
+
+/// Precision, recall or F1 of one label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfLabel {
+    /// The label's name.
+    pub label: String,
+    /// What is measured.
+    pub quality: Quality,
+}
+
+crate::plugin!("metric", OfLabel, "of-label");
+
+#[typetag::serde(name = "of-label")]
+impl Metric for OfLabel {
+    fn name(&self) -> String {
+        let quality = match self.quality {
+            Quality::Precision => "precision",
+            Quality::Recall => "recall",
+            Quality::F1 => "f1",
+        };
+        format!("{quality}({})", self.label)
+    }
+
+    fn higher_is_better(&self) -> bool {
+        true
+    }
+
+    fn measure(&self, of: &Evaluation) -> Result<f64> {
+        let label = of.data.schema().label(0, &self.label)? as usize;
+        let confusion = Confusion::of(of);
+        Ok(match self.quality {
+            Quality::Precision => confusion.precision(label),
+            Quality::Recall => confusion.recall(label),
+            Quality::F1 => confusion.f1(label),
+        })
+    }
+}
+
+/// How often each true label was given each predicted one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Confusion {
+    counts: Vec<Vec<u64>>, // [true][predicted]
+}
+
+impl Confusion {
+    /// Counts all labelled positions.
+    pub fn of(evaluation: &Evaluation) -> Self {
+        let kinds = evaluation.data.schema().kinds().iter();
+        let n_labels = kinds.map(|kind| kind.labels.len()).max().unwrap_or(0);
+        let mut counts = vec![vec![0; n_labels]; n_labels];
+        evaluation.pairs().for_each(|(truth, predicted)| counts[truth as usize][predicted as usize] += 1);
+        Confusion { counts }
+    }
+
+    /// How many labels there are.
+    pub fn n_labels(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// How many positions of true label `truth` were given label `predicted`.
+    pub fn count(&self, truth: usize, predicted: usize) -> u64 {
+        self.counts[truth][predicted]
+    }
+
+    /// How many positions have the true label `y`.
+    pub fn truth(&self, y: usize) -> u64 {
+        self.counts[y].iter().sum()
+    }
+
+    /// How many positions were given label `y`.
+    pub fn predicted(&self, y: usize) -> u64 {
+        self.counts.iter().map(|row| row[y]).sum()
+    }
+
+    /// The fraction of positions given label `y` that have it.
+    pub fn precision(&self, y: usize) -> f64 {
+        ratio(self.counts[y][y] as f64, self.predicted(y) as f64)
+    }
+
+    /// The fraction of positions that have label `y` which were given it.
+    pub fn recall(&self, y: usize) -> f64 {
+        ratio(self.counts[y][y] as f64, self.truth(y) as f64)
+    }
+
+    /// The harmonic mean of precision and recall.
+    pub fn f1(&self, y: usize) -> f64 {
+        ratio(2.0 * self.counts[y][y] as f64, (self.truth(y) + self.predicted(y)) as f64)
+    }
+}
+
+/// The chunks of one sequence: type, first position, last position.
+///
+/// The rules are those of conlleval (Tjong Kim Sang 2000): a chunk ends before B, S, O or another type and after E or S;
+/// it starts at B or S, and at I or E after O, after E or S, or after another type.
+pub fn chunks<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<(&'a str, usize, usize)> {
+    let mut chunks = Vec::new();
+    let mut open: Option<(&str, usize)> = None;
+    let mut before = ("O", "");
+    let mut len = 0;
+    for (t, label) in labels.into_iter().enumerate() {
+        let now = label.split_once('-').unwrap_or((label, ""));
+        let ends = matches!(before.0, "E" | "S") || matches!(now.0, "B" | "S" | "O") || now.1 != before.1;
+        if ends && let Some((kind, start)) = open.take() {
+            chunks.push((kind, start, t - 1));
+        }
+        if now.0 != "O" && open.is_none() {
+            open = Some((now.1, t));
+        }
+        before = now;
+        len = t + 1;
+    }
+    chunks.extend(open.map(|(kind, start)| (kind, start, len - 1)));
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_follow_conlleval() {
+        let of = |text: &'static str| chunks(text.split(' '));
+        assert_eq!(of("B-NP I-NP O B-VP"), [("NP", 0, 1), ("VP", 3, 3)]);
+        assert_eq!(of("I-NP I-NP B-NP I-VP"), [("NP", 0, 1), ("NP", 2, 2), ("VP", 3, 3)]);
+        assert_eq!(of("S-X B-X I-X E-X I-X"), [("X", 0, 0), ("X", 1, 3), ("X", 4, 4)]);
+        assert_eq!(of("O O"), []);
+    }
+}

@@ -1,0 +1,36 @@
+//! Answers by listing all labellings: too slow to use, too plain to be wrong.
+
+use crate::Label;
+use crate::inference::Labelling;
+use crate::potentials::Potentials;
+
+/// Every labelling of a small instance with its score, in lexicographic order.
+pub fn all_labellings(p: &Potentials<'_>) -> Vec<Labelling> {
+    let shape = p.shape();
+    let mut labels: Vec<Label> = vec![0; shape.n_nodes()];
+    let mut all = Vec::new();
+    loop {
+        all.push(Labelling { labels: labels.clone(), score: p.score(&labels) });
+        let Some(n) = (0..labels.len()).rfind(|&n| (labels[n] as usize) + 1 < shape.card(n)) else {
+            return all;
+        };
+        labels[n] += 1;
+        labels[n + 1..].fill(0);
+    }
+}
+
+/// log Σ_y exp(score(y)).
+pub fn log_z(p: &Potentials<'_>) -> f64 {
+    let all = all_labellings(p);
+    let max = all.iter().map(|y| y.score).fold(f64::NEG_INFINITY, f64::max);
+    if max == f64::NEG_INFINITY {
+        return max;
+    }
+    max + all.iter().map(|y| (y.score - max).exp()).sum::<f64>().ln()
+}
+
+/// The probability that a labelling passes `test`.
+pub fn probability(p: &Potentials<'_>, test: impl Fn(&[Label]) -> bool) -> f64 {
+    let log_z = log_z(p);
+    all_labellings(p).iter().filter(|y| test(&y.labels)).map(|y| (y.score - log_z).exp()).sum()
+}

@@ -1,0 +1,128 @@
+//! The list of all plugins with their documentation, and how a config names one.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+#[doc(hidden)]
+pub use inventory;
+
+/// What a linked plugin says about itself; `crf_core::plugin!` adds it to the list.
+#[derive(Debug)]
+pub struct Plugin {
+    /// The trait it implements, in lower case: `learner`, `inference`, …
+    pub kind: &'static str,
+    /// Its permanent name in configs.
+    pub tag: &'static str,
+    /// The JSON schema of its settings, with the documentation of each.
+    pub schema: fn() -> schemars::Schema,
+}
+
+inventory::collect!(Plugin);
+
+impl Plugin {
+    /// All linked plugins, by kind and tag.
+    pub fn all() -> Vec<&'static Plugin> {
+        let mut all: Vec<_> = inventory::iter::<Plugin>().collect();
+        all.sort_by_key(|plugin| (plugin.kind, plugin.tag));
+        all
+    }
+
+    /// The first paragraph of the plugin's documentation, on one line.
+    pub fn summary(&self) -> String {
+        let schema = (self.schema)();
+        let doc = schema.get("description").and_then(|doc| doc.as_str()).unwrap_or_default();
+        doc.split("\n\n").next().unwrap_or_default().replace('\n', " ")
+    }
+}
+
+/// Puts a plugin on the list that `cargo xtask list` shows: `plugin!("learner", Mle, "mle");`.
+#[macro_export]
+macro_rules! plugin {
+    ($kind:literal, $type:ty, $tag:literal) => {
+        $crate::plugin::inventory::submit! {
+            $crate::Plugin { kind: $kind, tag: $tag, schema: || schemars::schema_for!($type) }
+        }
+    };
+}
+
+/// Stands in a schema for a plugin within a plugin: its name, or a table with `type` and settings.
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+pub enum Named {
+    /// The plugin with all its defaults.
+    Name(String),
+    /// The plugin's `type` and settings.
+    Table(std::collections::BTreeMap<String, serde_json::Value>),
+}
+
+/// Reads a plugin that is written as a table with a `type`, or as its bare name when all defaults will do.
+pub fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct NameOrTable<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for NameOrTable<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a plugin: its name, or a table with a `type`")
+        }
+        fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<T, E> {
+            T::deserialize(MapDeserializer::new(std::iter::once(("type", name))))
+        }
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+    deserializer.deserialize_any(NameOrTable(PhantomData))
+}
+
+/// [`named`] for a setting that may be left out.
+pub fn named_option<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    struct Maybe<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Maybe<T> {
+        type Value = Option<T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a plugin, or nothing")
+        }
+        fn visit_none<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+        fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+        fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
+            named(d).map(Some)
+        }
+    }
+    deserializer.deserialize_option(Maybe(PhantomData))
+}
+
+/// [`named`] for a list of plugins.
+pub fn named_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    struct One<T>(T);
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for One<T> {
+        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+            named(d).map(One)
+        }
+    }
+    struct List<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
+        type Value = Vec<T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of plugins")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            let mut list = Vec::new();
+            while let Some(One(plugin)) = seq.next_element()? {
+                list.push(plugin);
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_seq(List(PhantomData))
+}

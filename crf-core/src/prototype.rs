@@ -1,0 +1,85 @@
+use std::fmt::Debug;
+
+use crate::dataset::{Dataset, Sequence};
+use crate::error::Result;
+
+/// A rule that makes observation functions g(t, X); links then tie these to labels.
+///
+/// A prototype is fitted once, on training data (normalisation, thresholds by quantile), and the encoder that comes
+/// of it evaluates the same functions on any data of the same schema.
+#[typetag::serde(tag = "type")]
+pub trait Prototype: Debug + Send + Sync {
+    /// Rejects settings that can never work, before any data is read.
+    fn check(&self) -> Result<()>;
+    /// Decides which observation functions there are.
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>>;
+}
+
+/// Fitted observation functions; part of a saved model.
+#[typetag::serde(tag = "type")]
+pub trait Encoder: Debug + Send + Sync {
+    /// The functions, in the order of their numbers.
+    fn observations(&self) -> Vec<Observation>;
+    /// Adds one row per position of `x` to `out`, of the functions that are not constant.
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block);
+}
+
+/// One observation function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// Its name in words: `speed²`, `word=the`, `speed>0.2`.
+    pub name: String,
+    /// Functions of one group are the alternatives of one variable, of which at most one is not zero.
+    pub group: Option<u32>,
+    /// The value everywhere, when it is the same everywhere: then it costs nothing per position.
+    pub constant: Option<f64>,
+}
+
+impl Observation {
+    /// An ordinary function of the observations.
+    pub fn new(name: impl Into<String>) -> Self {
+        Observation { name: name.into(), group: None, constant: None }
+    }
+}
+
+/// Values of observation functions on one sequence: a sparse row per position.
+#[derive(Debug, Clone, Default)]
+pub struct Block {
+    ends: Vec<usize>, // [positions]
+    entries: Vec<(u32, f64)>,
+}
+
+impl Block {
+    /// The rows that `encoder` gives for `x`.
+    pub fn of(encoder: &dyn Encoder, x: &Sequence<'_>) -> Self {
+        let mut block = Block::default();
+        encoder.encode(x, &mut block);
+        block
+    }
+
+    /// Adds a value to the open row; zeros may be left out.
+    pub fn push(&mut self, observation: u32, value: f64) {
+        self.entries.push((observation, value));
+    }
+
+    /// Closes the open row.
+    pub fn end_row(&mut self) {
+        self.ends.push(self.entries.len());
+    }
+
+    /// How many rows were closed.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether no row was closed.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The entries of row `t`.
+    pub fn row(&self, t: usize) -> &[(u32, f64)] {
+        let start = if t == 0 { 0 } else { self.ends[t - 1] };
+        &self.entries[start..self.ends[t]]
+    }
+}

@@ -1,0 +1,35 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Dataset, Sequence};
+use crate::error::Result;
+use crate::prototype::{Block, Encoder, Observation, Prototype};
+
+/// One at every position: as a state feature the intercept, as a transition feature the transition weight.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct One {}
+
+crate::plugin!("prototype", One, "one");
+
+#[typetag::serde(name = "one")]
+impl Prototype for One {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn fit(&self, _train: &Dataset) -> Result<Box<dyn Encoder>> {
+        Ok(Box::new(One {}))
+    }
+}
+
+#[typetag::serde(name = "one")]
+impl Encoder for One {
+    fn observations(&self) -> Vec<Observation> {
+        vec![Observation { constant: Some(1.0), ..Observation::new("1") }]
+    }
+
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        (0..x.len()).for_each(|_| out.end_row());
+    }
+}

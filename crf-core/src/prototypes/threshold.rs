@@ -1,0 +1,138 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Dataset, Sequence};
+use crate::error::{Result, require};
+use crate::plugin::{Named, named};
+use crate::prototype::{Block, Encoder, Observation, Prototype};
+use crate::prototypes::RawValue;
+
+/// Whether another prototype's value lies above or below a threshold.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Threshold {
+    /// The thresholds.
+    pub at: Vec<f64>,
+    /// How many more thresholds to put at equally spaced quantiles of each function's values in the training data.
+    pub quantiles: u32,
+    /// Which tests to make.
+    pub test: Side,
+    /// What is compared.
+    #[serde(deserialize_with = "named")]
+    #[schemars(with = "Named")]
+    pub of: Box<dyn Prototype>,
+}
+
+/// The side of a threshold on which a test is true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Greater than the threshold.
+    Above,
+    /// Less than the threshold.
+    Below,
+    /// One test each.
+    Both,
+}
+
+impl Default for Threshold {
+    fn default() -> Self {
+        Threshold { at: vec![0.0], quantiles: 0, test: Side::Above, of: Box::new(RawValue::default()) }
+    }
+}
+
+crate::plugin!("prototype", Threshold, "threshold");
+
+#[typetag::serde(name = "threshold")]
+impl Prototype for Threshold {
+    fn check(&self) -> Result<()> {
+        let fine = self.at.iter().all(|at| at.is_finite()) && self.at.len() + self.quantiles as usize > 0;
+        require(fine, "at", "a list of finite numbers, or `quantiles` above 0", format!("{:?}", self.at))?;
+        self.of.check()
+    }
+
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
+        let of = self.of.fit(train)?;
+        let n = of.observations().len();
+        let mut thresholds = vec![self.at.clone(); n];
+        if self.quantiles > 0 {
+            let mut values = vec![Vec::new(); n];
+            for i in 0..train.len() {
+                for_each_row(&*of, &train.sequence(i), n, |row| {
+                    values.iter_mut().zip(row).for_each(|(values, &value)| values.push(value));
+                });
+            }
+            for (thresholds, mut values) in thresholds.iter_mut().zip(values) {
+                values.sort_by(f64::total_cmp);
+                let q = self.quantiles as usize;
+                let cuts = (1..=q).filter_map(|k| values.get(k * values.len() / (q + 1)));
+                thresholds.extend(cuts);
+                thresholds.sort_by(f64::total_cmp);
+                thresholds.dedup();
+            }
+        }
+        Ok(Box::new(Fitted { thresholds, test: self.test, of }))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted {
+    thresholds: Vec<Vec<f64>>, // [functions][thresholds]
+    test: Side,
+    of: Box<dyn Encoder>,
+}
+
+impl Fitted {
+    /// Calls `f` with every test: function, whether it asks for values above, threshold.
+    fn tests(&self, mut f: impl FnMut(usize, bool, f64)) {
+        for (g, thresholds) in self.thresholds.iter().enumerate() {
+            for &at in thresholds {
+                if self.test != Side::Below {
+                    f(g, true, at);
+                }
+                if self.test != Side::Above {
+                    f(g, false, at);
+                }
+            }
+        }
+    }
+}
+
+#[typetag::serde(name = "threshold")]
+impl Encoder for Fitted {
+    fn observations(&self) -> Vec<Observation> {
+        let of = self.of.observations();
+        let mut tests = Vec::new();
+        self.tests(|g, above, at| {
+            tests.push(Observation::new(format!("{}{}{at}", of[g].name, if above { '>' } else { '<' })));
+        });
+        tests
+    }
+
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        for_each_row(&*self.of, x, self.thresholds.len(), |row| {
+            let mut number = 0;
+            self.tests(|g, above, at| {
+                if if above { row[g] > at } else { row[g] < at } {
+                    out.push(number, 1.0);
+                }
+                number += 1;
+            });
+            out.end_row();
+        });
+    }
+}
+
+/// Calls `f` with the values of all `n` functions at each position in turn, zeros and constants included.
+pub(super) fn for_each_row(of: &dyn Encoder, x: &Sequence<'_>, n: usize, mut f: impl FnMut(&[f64])) {
+    let base: Vec<f64> = of.observations().iter().map(|g| g.constant.unwrap_or(0.0)).collect();
+    let block = Block::of(of, x);
+    let mut row = vec![0.0; n];
+    for t in 0..block.len() {
+        row.copy_from_slice(&base);
+        for &(g, value) in block.row(t) {
+            row[g as usize] += value;
+        }
+        f(&row);
+    }
+}

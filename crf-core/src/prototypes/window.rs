@@ -1,0 +1,120 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Dataset, Sequence};
+use crate::error::{Result, require};
+use crate::plugin::{Named, named};
+use crate::prototype::{Block, Encoder, Observation, Prototype};
+use crate::prototypes::RawValue;
+
+/// Another prototype's values taken together over the positions around t, cut off at the ends of the sequence.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Window {
+    /// How many positions before t belong to the window.
+    pub before: u32,
+    /// How many positions after t belong to it.
+    pub after: u32,
+    /// How the values are taken together.
+    pub over: Over,
+    /// What is looked at.
+    #[serde(deserialize_with = "named")]
+    #[schemars(with = "Named")]
+    pub of: Box<dyn Prototype>,
+}
+
+/// How the values in a window become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// One when any value is not zero.
+    Any,
+    /// One when no value is zero.
+    All,
+    /// The mean.
+    Mean,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Window { before: 1, after: 0, over: Over::Mean, of: Box::new(RawValue::default()) }
+    }
+}
+
+crate::plugin!("prototype", Window, "window");
+
+#[typetag::serde(name = "window")]
+impl Prototype for Window {
+    fn check(&self) -> Result<()> {
+        require(self.before > 0 || self.after > 0, "before", "above 0, or `after` above 0", self.before)?;
+        self.of.check()
+    }
+
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
+        let Window { before, after, over, .. } = *self;
+        Ok(Box::new(Fitted { before, after, over, of: self.of.fit(train)? }))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted {
+    before: u32,
+    after: u32,
+    over: Over,
+    of: Box<dyn Encoder>,
+}
+
+#[typetag::serde(name = "window")]
+impl Encoder for Fitted {
+    fn observations(&self) -> Vec<Observation> {
+        let over = match self.over {
+            Over::Any => "any",
+            Over::All => "all",
+            Over::Mean => "mean",
+        };
+        let of = self.of.observations();
+        let taken = of.into_iter().map(|g| Observation {
+            name: format!("{over}({}, {:+}..{:+})", g.name, -i64::from(self.before), self.after),
+            group: None,
+            constant: g
+                .constant
+                .map(|value| if self.over == Over::Mean { value } else { f64::from(value != 0.0) }),
+        });
+        taken.collect()
+    }
+
+    /// Sums slide along the sequence, so that a position costs the same whatever the width of the window.
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        let block = Block::of(&*self.of, x);
+        let mut window = vec![(0_usize, 0.0_f64); self.of.observations().len()]; // non-zeros and sum
+        let (mut start, mut end) = (0, 0);
+        for t in 0..block.len() {
+            while end < block.len().min(t + self.after as usize + 1) {
+                for &(g, value) in block.row(end).iter().filter(|entry| entry.1 != 0.0) {
+                    window[g as usize].0 += 1;
+                    window[g as usize].1 += value;
+                }
+                end += 1;
+            }
+            while start < t.saturating_sub(self.before as usize) {
+                for &(g, value) in block.row(start).iter().filter(|entry| entry.1 != 0.0) {
+                    let (non_zeros, sum) = &mut window[g as usize];
+                    *non_zeros -= 1;
+                    // An empty window sums to zero exactly, whatever rounding the sliding left behind.
+                    *sum = if *non_zeros == 0 { 0.0 } else { *sum - value };
+                }
+                start += 1;
+            }
+            let width = end - start;
+            for (g, &(non_zeros, sum)) in window.iter().enumerate().filter(|(_, w)| w.0 > 0) {
+                match self.over {
+                    Over::Any => out.push(g as u32, 1.0),
+                    Over::All if non_zeros == width => out.push(g as u32, 1.0),
+                    Over::All => {}
+                    Over::Mean => out.push(g as u32, sum / width as f64),
+                }
+            }
+            out.end_row();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+use serde::{Deserialize, Serialize};
+
+/// A matrix of sparse rows in which a value of one costs no memory beyond its column.
+///
+/// Most observation functions of most users are tests, worth 0 or 1, so ones and other values are kept apart:
+/// loops over the ones need neither a load nor a multiplication.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rows {
+    one_starts: Vec<usize>, // [rows + 1]
+    one_columns: Vec<u32>,
+    value_starts: Vec<usize>, // [rows + 1]
+    value_columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        let (one_columns, value_columns, values) = (Vec::new(), Vec::new(), Vec::new());
+        Rows { one_starts: vec![0], one_columns, value_starts: vec![0], value_columns, values }
+    }
+}
+
+impl Rows {
+    /// Adds a row; zeros are dropped, and a column that comes twice counts twice.
+    pub fn push(&mut self, entries: impl IntoIterator<Item = (u32, f64)>) {
+        for (column, value) in entries {
+            if value == 1.0 {
+                self.one_columns.push(column);
+            } else if value != 0.0 {
+                self.value_columns.push(column);
+                self.values.push(value);
+            }
+        }
+        self.one_starts.push(self.one_columns.len());
+        self.value_starts.push(self.values.len());
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.one_starts.len() - 1
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many entries all rows have together.
+    pub fn n_entries(&self) -> usize {
+        self.one_columns.len() + self.values.len()
+    }
+
+    /// The columns that are one in row `r`.
+    #[inline]
+    pub fn ones(&self, r: usize) -> &[u32] {
+        &self.one_columns[self.one_starts[r]..self.one_starts[r + 1]]
+    }
+
+    /// The columns that have another value in row `r`, with these values.
+    #[inline]
+    pub fn valued(&self, r: usize) -> (&[u32], &[f64]) {
+        let range = self.value_starts[r]..self.value_starts[r + 1];
+        (&self.value_columns[range.clone()], &self.values[range])
+    }
+
+    /// Calls `f` with every column of row `r` that is not zero, and its value.
+    #[inline]
+    pub fn for_each(&self, r: usize, mut f: impl FnMut(u32, f64)) {
+        for &column in self.ones(r) {
+            f(column, 1.0);
+        }
+        let (columns, values) = self.valued(r);
+        for (&column, &value) in columns.iter().zip(values) {
+            f(column, value);
+        }
+    }
+}
