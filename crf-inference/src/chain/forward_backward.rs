@@ -1,0 +1,108 @@
+use crf_core::{
+    Beliefs, EdgeBeliefs, Inference, KBest, Label, Labelling, LogZ, Potentials, Result, Rng, Sampler,
+    Scratch, Shape,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::lattice::Lattice;
+use super::{k_best, scaled, viterbi};
+
+/// Exact marginals, Viterbi, n-best and draws on chains, in O(T·L²).
+///
+/// Rabiner (1989) in the probability domain, each step scaled to sum to one; Vail (2008), §2.5, in the log domain.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ForwardBackward {
+    /// Where the recursions run.
+    pub domain: Domain,
+}
+
+/// Where the recursions run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Domain {
+    /// Among probabilities, and among logarithms when a sequence's potentials are too far apart for that.
+    #[default]
+    Auto,
+    /// Among logarithms always: the slow reference.
+    Log,
+}
+
+crf_core::plugin!("inference", ForwardBackward, "forward-backward");
+
+#[typetag::serde(name = "forward-backward")]
+impl Inference for ForwardBackward {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn supports(&self, shape: &Shape<'_>) -> Result<()> {
+        super::chain(shape).map(|_| ())
+    }
+
+    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+        let (len, labels) = super::chain(&p.shape())?;
+        assert_eq!(out.node.len(), len * labels, "one belief per position and label");
+        if self.domain == Domain::Auto
+            && let Some(log_z) = scaled::infer(p, len, labels, out, scratch.of())
+        {
+            return Ok(LogZ::exact(log_z));
+        }
+        let lattice: &mut Lattice = scratch.of();
+        lattice.fill(p)?;
+        lattice.node_marginals(out.node);
+        let shape = p.shape();
+        match &mut out.edge {
+            EdgeBeliefs::None => {}
+            EdgeBeliefs::PerEdge(each) => {
+                (0..shape.n_edges()).for_each(|e| {
+                    lattice.edge_marginals(p, e, |pair, belief| each[shape.edge_at(e) + pair] = belief);
+                });
+            }
+            EdgeBeliefs::PerTable { sums, weight } => {
+                (0..shape.n_edges()).for_each(|e| {
+                    let start = p.tables().starts[p.tables().of_edge.table(e)];
+                    lattice.edge_marginals(p, e, |pair, belief| sums[start + pair] += *weight * belief);
+                });
+            }
+        }
+        Ok(LogZ::exact(lattice.log_z()))
+    }
+
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<f64> {
+        let (len, n_labels) = super::chain(&p.shape())?;
+        assert_eq!(labels.len(), len, "one label per position");
+        viterbi::decode(p, len, n_labels, labels, scratch.of())
+    }
+
+    fn as_k_best(&self) -> Option<&dyn KBest> {
+        Some(self)
+    }
+
+    fn as_sampler(&self) -> Option<&dyn Sampler> {
+        Some(self)
+    }
+}
+
+impl KBest for ForwardBackward {
+    fn k_best(&self, p: &Potentials<'_>, k: usize, _scratch: &mut Scratch) -> Result<Vec<Labelling>> {
+        let (len, labels) = super::chain(&p.shape())?;
+        k_best::k_best(p, len, labels, k)
+    }
+}
+
+impl Sampler for ForwardBackward {
+    fn sample(
+        &self,
+        p: &Potentials<'_>,
+        rng: &mut Rng,
+        labellings: &mut [Vec<Label>],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let lattice: &mut Lattice = scratch.of();
+        lattice.fill(p)?;
+        labellings.iter_mut().for_each(|labels| lattice.sample(p, rng, labels));
+        Ok(())
+    }
+}

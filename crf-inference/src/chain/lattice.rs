@@ -1,0 +1,143 @@
+use crf_core::{Label, Potentials, Result, Rng};
+use rand::RngExt as _;
+
+/// Forward and backward scores of a chain in the log domain: the reference, and what spans and draws are read from.
+///
+/// Vail (2008), equations 2.23 to 2.41 with §2.5.1, t from 0:
+///
+/// ```text
+/// α_t(j) = ψ_t(j) + log Σ_i exp(α_{t−1}(i) + A_t(i, j))     β_t(i) = log Σ_j exp(A_{t+1}(i, j) + ψ_{t+1}(j) + β_{t+1}(j))
+/// ```
+#[derive(Debug, Default)]
+pub struct Lattice {
+    labels: usize,
+    alpha: Vec<f64>, // [T × L]
+    beta: Vec<f64>,  // [T × L]
+    row: Vec<f64>,   // [L]
+    log_z: f64,
+}
+
+impl Lattice {
+    /// The lattice of a chain.
+    pub fn new(p: &Potentials<'_>) -> Result<Self> {
+        let mut lattice = Lattice::default();
+        lattice.fill(p)?;
+        Ok(lattice)
+    }
+
+    pub(super) fn fill(&mut self, p: &Potentials<'_>) -> Result<()> {
+        let (len, l) = super::chain(&p.shape())?;
+        self.labels = l;
+        for scores in [&mut self.alpha, &mut self.beta] {
+            scores.clear();
+            scores.resize(len * l, 0.0);
+        }
+        self.row.resize(l, 0.0);
+        self.log_z = 0.0;
+        if len == 0 {
+            return Ok(());
+        }
+        let psi = p.node();
+        self.alpha[..l].copy_from_slice(&psi[..l]);
+        for t in 1..len {
+            let table = p.tables().of(t - 1);
+            let (past, now) = self.alpha.split_at_mut(t * l);
+            let before = &past[(t - 1) * l..];
+            for j in 0..l {
+                now[j] = psi[t * l + j] + log_sum_exp((0..l).map(|i| before[i] + table[i * l + j]));
+            }
+        }
+        for t in (0..len - 1).rev() {
+            let table = p.tables().of(t);
+            let (now, future) = self.beta.split_at_mut((t + 1) * l);
+            for i in 0..l {
+                let after = |j: usize| table[i * l + j] + psi[(t + 1) * l + j] + future[j];
+                now[t * l + i] = log_sum_exp((0..l).map(after));
+            }
+        }
+        self.log_z = log_sum_exp(self.alpha[(len - 1) * l..].iter().copied());
+        if self.log_z.is_finite() { Ok(()) } else { Err(super::impossible(p)) }
+    }
+
+    /// log Σ_y exp(score(y)).
+    pub fn log_z(&self) -> f64 {
+        self.log_z
+    }
+
+    /// Writes p(y_t = j) for all t and j.
+    pub fn node_marginals(&self, out: &mut [f64]) {
+        for ((out, alpha), beta) in out.iter_mut().zip(&self.alpha).zip(&self.beta) {
+            *out = (alpha + beta - self.log_z).exp();
+        }
+    }
+
+    /// Calls `out` with `i · L + j` and p(y_e = i, y_{e+1} = j) for all pairs of labels on edge `e`.
+    pub fn edge_marginals(&self, p: &Potentials<'_>, e: usize, mut out: impl FnMut(usize, f64)) {
+        let l = self.labels;
+        let table = p.tables().of(e);
+        for i in 0..l {
+            for j in 0..l {
+                let at = (e + 1) * l + j;
+                let score = self.alpha[e * l + i] + table[i * l + j] + p.node()[at] + self.beta[at];
+                out(i * l + j, (score - self.log_z).exp());
+            }
+        }
+    }
+
+    /// The probability that positions `start`, `start + 1`, … have exactly the given labels.
+    ///
+    /// # Panics
+    /// When the span is empty or leaves the chain.
+    pub fn span(&self, p: &Potentials<'_>, start: usize, labels: &[Label]) -> f64 {
+        let l = self.labels;
+        let y = |k: usize| labels[k] as usize;
+        let mut score = self.alpha[start * l + y(0)];
+        for k in 1..labels.len() {
+            let t = start + k;
+            score += p.tables().of(t - 1)[y(k - 1) * l + y(k)] + p.node()[t * l + y(k)];
+        }
+        let end = start + labels.len() - 1;
+        (score + self.beta[end * l + y(labels.len() - 1)] - self.log_z).exp()
+    }
+
+    /// Draws a labelling: the last label from α, then each earlier one given the label behind it.
+    pub(super) fn sample(&mut self, p: &Potentials<'_>, rng: &mut Rng, labels: &mut Vec<Label>) {
+        let (l, len) = (self.labels, p.shape().n_nodes());
+        labels.clear();
+        labels.resize(len, 0);
+        for t in (0..len).rev() {
+            self.row.copy_from_slice(&self.alpha[t * l..(t + 1) * l]);
+            if t + 1 < len {
+                let (table, next) = (p.tables().of(t), labels[t + 1] as usize);
+                self.row.iter_mut().enumerate().for_each(|(i, score)| *score += table[i * l + next]);
+            }
+            labels[t] = draw(&self.row, rng);
+        }
+    }
+}
+
+/// Draws a label with probability proportional to exp(score).
+fn draw(scores: &[f64], rng: &mut Rng) -> Label {
+    let total = log_sum_exp(scores.iter().copied());
+    let mut left = rng.random::<f64>();
+    let mut last = 0;
+    for (y, score) in scores.iter().enumerate().filter(|(_, score)| **score > f64::NEG_INFINITY) {
+        last = y;
+        left -= (score - total).exp();
+        if left < 0.0 {
+            break;
+        }
+    }
+    // Rounding can leave a little over: it belongs to the last label that is possible.
+    last as Label
+}
+
+/// log Σ exp(x), and −∞ when every x is.
+fn log_sum_exp(scores: impl Iterator<Item = f64> + Clone) -> f64 {
+    let max = scores.clone().fold(f64::NEG_INFINITY, f64::max);
+    // All-forbidden rows are −∞; −∞ − (−∞) would be NaN.
+    if max == f64::NEG_INFINITY {
+        return max;
+    }
+    max + scores.map(|score| (score - max).exp()).sum::<f64>().ln()
+}

@@ -1,0 +1,393 @@
+//! Forward-backward in the probability domain.
+//!
+//! Potentials are shifted by their maximum per step and exponentiated once; the recursions then only multiply and
+//! add, and every step is scaled to sum to one (Rabiner 1989, §V.A). Labels are padded to whole vectors with zeros.
+//!
+//! When this is safe: let every finite potential lie at most [`RANGE`] below the maximum of its node or table, so that no
+//! factor of a step is below e^−300. If the smallest positive forward (or backward) entry is at least [`SMALLEST`]
+//! before a step, the products of the step are at least 10^−150 · e^−300 > 10^−281, and none is lost to underflow.
+//! Tables without −∞ keep to that bound by themselves, because every label is reached from the likeliest one;
+//! with −∞ a label may be reached only from unlikely ones, so it is checked at every step. What fails goes to the log domain.
+
+use crf_core::{Beliefs, EdgeBeliefs, EdgeTables, Potentials, Tables};
+
+use crate::simd::{Kernel, dispatch, exp_nonpositive, fma};
+
+const RANGE: f64 = 150.0;
+const SMALLEST: f64 = 1e-150;
+
+/// What a worker keeps between sequences.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    tables: ExpTables,
+    psi: Vec<f64>,     // [T × P] exp(ψ_t(j) − max), zeros behind the labels
+    alpha: Vec<f64>,   // [T × P] forward, each row sums to one
+    beta: Vec<f64>,    // [T × P] backward, each row sums to one
+    after: Vec<f64>,   // [P] ψ_t ∘ β_t
+    scale: Vec<Scale>, // [T]
+    sums: Vec<f64>,    // [L × P] Σ_t α_{t−1} ⊗ (ψ_t ∘ β_t) of the shared table
+}
+
+/// What makes probabilities of the products of forward and backward rows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Scale {
+    node: f64, // 1 / Σ_j α_t(j) β_t(j)
+    edge: f64, // 1 / Σ_ij α_t(i) exp A_{t+1}(i, j) ψ_{t+1}(j) β_{t+1}(j)
+}
+
+/// exp(table − max) of every table, and its transpose, for one version of the tables.
+#[derive(Debug, Default)]
+struct ExpTables {
+    version: u64,
+    safe: bool,
+    exp: Vec<f64>,        // [tables × L × P]
+    transposed: Vec<f64>, // [tables × L × P]
+    shift: Vec<f64>,      // [tables]
+}
+
+/// Labels rounded up to whole vectors.
+fn padded(labels: usize) -> usize {
+    if labels <= 4 { 4 } else { labels.next_multiple_of(8) }
+}
+
+/// Fills the beliefs and returns log Z, or `None` when only the log domain is safe.
+pub(super) fn infer(
+    p: &Potentials<'_>,
+    len: usize,
+    labels: usize,
+    out: &mut Beliefs<'_>,
+    workspace: &mut Workspace,
+) -> Option<f64> {
+    if len == 0 {
+        return Some(0.0);
+    }
+    let Workspace { tables, psi, alpha, beta, after, scale, sums } = workspace;
+    let width = padded(labels);
+    if len > 1 && tables.version != p.tables().version {
+        tables.version = p.tables().version;
+        tables.safe = dispatch(FillTables { of: p.tables(), labels, width, tables });
+    }
+    if len > 1 && !tables.safe {
+        return None;
+    }
+    psi.resize(len * width, 0.0);
+    alpha.resize(len * width, 0.0);
+    beta.resize(len * width, 0.0);
+    after.resize(width, 0.0);
+    scale.resize(len, Scale::default());
+    sums.resize(labels * width, 0.0);
+    let mut pass = Pass { p, len, labels, width, tables, psi, alpha, beta, after, scale, sums };
+    // Nothing is added to the caller's sums before every step has been found safe.
+    if width == 4 { dispatch(Run::<4>(&mut pass, out)) } else { dispatch(Run::<8>(&mut pass, out)) }
+}
+
+/// exp(x − max) of one row into a padded one; the maximum, or `None` when an entry is out of range.
+#[inline(always)]
+fn exp_row<const FMA: bool>(scores: &[f64], out: &mut [f64]) -> Option<f64> {
+    let mut max = f64::NEG_INFINITY;
+    for &score in scores {
+        max = if score > max { score } else { max };
+    }
+    if !max.is_finite() {
+        return None;
+    }
+    exp_shifted::<FMA>(scores, max, out).then_some(max)
+}
+
+/// exp(x − shift) into a padded row; whether every entry is −∞ or in range (a NaN is neither).
+#[inline(always)]
+fn exp_shifted<const FMA: bool>(scores: &[f64], shift: f64, out: &mut [f64]) -> bool {
+    let mut bad = 0;
+    for (out, &score) in out.iter_mut().zip(scores) {
+        let below = score - shift;
+        let fine = (below >= -RANGE) | (below == f64::NEG_INFINITY);
+        bad += usize::from(!fine);
+        *out = exp_nonpositive::<FMA>(below);
+    }
+    out[scores.len()..].fill(0.0);
+    bad == 0
+}
+
+struct FillTables<'a, 'p> {
+    of: &'a Tables<'p>,
+    labels: usize,
+    width: usize,
+    tables: &'a mut ExpTables,
+}
+
+impl Kernel for FillTables<'_, '_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> bool {
+        let FillTables { of, labels, width, tables } = self;
+        let n_tables = of.starts.len() - 1;
+        let size = labels * width;
+        tables.exp.resize(n_tables * size, 0.0);
+        tables.transposed.resize(n_tables * size, 0.0);
+        tables.shift.resize(n_tables, 0.0);
+        for k in 0..n_tables {
+            let table = &of.values[of.starts[k]..of.starts[k + 1]];
+            let max = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if !max.is_finite() {
+                return false;
+            }
+            tables.shift[k] = max;
+            let exp = &mut tables.exp[k * size..(k + 1) * size];
+            let transposed = &mut tables.transposed[k * size..(k + 1) * size];
+            for i in 0..labels {
+                let row = &mut exp[i * width..(i + 1) * width];
+                if !exp_shifted::<FMA>(&table[i * labels..(i + 1) * labels], max, row) {
+                    return false;
+                }
+                for j in 0..labels {
+                    transposed[j * width + i] = row[j];
+                }
+            }
+            for j in 0..labels {
+                transposed[j * width + labels..(j + 1) * width].fill(0.0);
+            }
+        }
+        true
+    }
+}
+
+struct Pass<'a, 'p> {
+    p: &'a Potentials<'p>,
+    len: usize,
+    labels: usize,
+    width: usize,
+    tables: &'a ExpTables,
+    psi: &'a mut [f64],
+    alpha: &'a mut [f64],
+    beta: &'a mut [f64],
+    after: &'a mut [f64],
+    scale: &'a mut [Scale],
+    sums: &'a mut [f64],
+}
+
+/// The whole of it, `B` labels at a time; log Z.
+struct Run<'k, 'a, 'p, 'o, const B: usize>(&'k mut Pass<'a, 'p>, &'k mut Beliefs<'o>);
+
+impl<const B: usize> Kernel for Run<'_, '_, '_, '_, B> {
+    type Output = Option<f64>;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Option<f64> {
+        let Run(pass, out) = self;
+        if B == 4 {
+            pass.width = 4; // known when compiling
+        }
+        let log_z = exponentiate::<FMA>(pass)? + forward::<B, FMA>(pass)?;
+        backward::<B, FMA>(pass)?;
+        believe::<FMA>(pass, out);
+        Some(log_z)
+    }
+}
+
+/// Exponentiates all node potentials; the sum of their shifts.
+#[inline(always)]
+fn exponentiate<const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
+    let (n, width) = (pass.labels, pass.width);
+    let mut shift = 0.0;
+    for t in 0..pass.len {
+        let scores = &pass.p.node()[t * n..(t + 1) * n];
+        shift += exp_row::<FMA>(scores, &mut pass.psi[t * width..(t + 1) * width])?;
+    }
+    Some(shift)
+}
+
+/// The smaller of `smallest` and `x`, zeros aside.
+#[inline(always)]
+fn smaller(smallest: f64, x: f64) -> f64 {
+    let x = if x == 0.0 { 1.0 } else { x };
+    if x < smallest { x } else { smallest }
+}
+
+/// `row · table`, `B` columns at a time in registers.
+#[inline(always)]
+fn times<const B: usize, const FMA: bool>(
+    row: &[f64],
+    table: &[f64],
+    n: usize,
+    width: usize,
+    out: &mut [f64],
+) {
+    for at in (0..width).step_by(B) {
+        let mut sum = [0.0; B];
+        for i in 0..n {
+            let part = &table[i * width + at..i * width + at + B];
+            for j in 0..B {
+                sum[j] = fma::<FMA>(row[i], part[j], sum[j]);
+            }
+        }
+        out[at..at + B].copy_from_slice(&sum);
+    }
+}
+
+/// Divides a row by its sum, which it returns; `None` when that is not safe.
+#[inline(always)]
+fn normalise<const B: usize>(row: &mut [f64]) -> Option<f64> {
+    let (mut sums, mut smallest) = ([0.0; B], [1.0; B]);
+    for part in row.chunks_exact(B) {
+        for j in 0..B {
+            sums[j] += part[j];
+        }
+    }
+    let sum: f64 = sums.iter().sum();
+    let factor = 1.0 / sum;
+    for part in row.chunks_exact_mut(B) {
+        for j in 0..B {
+            part[j] *= factor;
+            smallest[j] = smaller(smallest[j], part[j]);
+        }
+    }
+    let smallest = smallest.iter().fold(1.0, |a, &b| if b < a { b } else { a });
+    // A sum of zero makes NaN, which is not at least anything.
+    (smallest >= SMALLEST && sum >= SMALLEST * SMALLEST.sqrt()).then_some(sum)
+}
+
+/// α_t = ψ_t ∘ (α_{t−1} · exp A_t), scaled to sum to one; log Z but for the shifts of the nodes.
+#[inline(always)]
+fn forward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
+    let (n, width) = (pass.labels, pass.width);
+    let size = n * width;
+    // Logarithms are slow: scales are multiplied up until the product comes near the end of its range.
+    let (mut log_z, mut product) = (0.0, 1.0);
+    for t in 0..pass.len {
+        let psi = &pass.psi[t * width..(t + 1) * width];
+        let (past, now) = pass.alpha.split_at_mut(t * width);
+        let now = &mut now[..width];
+        if t == 0 {
+            now.copy_from_slice(psi);
+        } else {
+            let k = pass.p.tables().of_edge.table(t - 1);
+            log_z += pass.tables.shift[k];
+            let exp = &pass.tables.exp[k * size..(k + 1) * size];
+            times::<B, FMA>(&past[(t - 1) * width..], exp, n, width, now);
+            for j in 0..width {
+                now[j] *= psi[j];
+            }
+        }
+        product *= normalise::<B>(now)?;
+        if !(1e-60..1e60).contains(&product) {
+            log_z += product.ln();
+            product = 1.0;
+        }
+    }
+    Some(log_z + product.ln())
+}
+
+/// β_{t−1} = exp A_t · (ψ_t ∘ β_t), scaled to sum to one, and the scales of all beliefs.
+#[inline(always)]
+fn backward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<()> {
+    let (n, width) = (pass.labels, pass.width);
+    let size = n * width;
+    for t in (0..pass.len).rev() {
+        let (now, future) = pass.beta[t * width..].split_at_mut(width);
+        let mut sum = 1.0;
+        if t + 1 == pass.len {
+            now[..n].fill(1.0 / n as f64);
+            now[n..].fill(0.0);
+        } else {
+            let psi = &pass.psi[(t + 1) * width..(t + 2) * width];
+            for j in 0..width {
+                pass.after[j] = psi[j] * future[j];
+            }
+            let k = pass.p.tables().of_edge.table(t);
+            times::<B, FMA>(pass.after, &pass.tables.transposed[k * size..(k + 1) * size], n, width, now);
+            sum = normalise::<B>(now)?;
+        }
+        let alpha = &pass.alpha[t * width..(t + 1) * width];
+        let mut sums = [0.0; B];
+        for at in (0..width).step_by(B) {
+            for j in 0..B {
+                sums[j] = fma::<FMA>(alpha[at + j], now[at + j], sums[j]);
+            }
+        }
+        let total: f64 = sums.iter().sum();
+        if total < SMALLEST {
+            return None;
+        }
+        pass.scale[t] = Scale { node: 1.0 / total, edge: 1.0 / (total * sum) };
+    }
+    Some(())
+}
+
+/// Turns forward and backward rows into the beliefs that were asked for; nothing can fail any more.
+#[inline(always)]
+fn believe<const FMA: bool>(pass: &mut Pass<'_, '_>, out: &mut Beliefs<'_>) {
+    let (n, width) = (pass.labels, pass.width);
+    let size = n * width;
+    for t in 0..pass.len {
+        let (alpha, beta) = (&pass.alpha[t * width..t * width + n], &pass.beta[t * width..t * width + n]);
+        let node = &mut out.node[t * n..(t + 1) * n];
+        for j in 0..n {
+            node[j] = alpha[j] * beta[j] * pass.scale[t].node;
+        }
+    }
+    if pass.len < 2 || matches!(out.edge, EdgeBeliefs::None) {
+        return;
+    }
+    let shared = matches!(pass.p.tables().of_edge, EdgeTables::Shared);
+    pass.sums.fill(0.0);
+    for t in 1..pass.len {
+        let before = &pass.alpha[(t - 1) * width..t * width];
+        let (psi, beta) = (&pass.psi[t * width..(t + 1) * width], &pass.beta[t * width..(t + 1) * width]);
+        for j in 0..width {
+            pass.after[j] = psi[j] * beta[j];
+        }
+        let after = &*pass.after;
+        let scale = pass.scale[t - 1].edge;
+        let k = pass.p.tables().of_edge.table(t - 1);
+        let exp = &pass.tables.exp[k * size..(k + 1) * size];
+        match &mut out.edge {
+            EdgeBeliefs::PerTable { .. } if shared => {
+                for i in 0..n {
+                    let a = before[i] * scale;
+                    let row = &mut pass.sums[i * width..(i + 1) * width];
+                    for j in 0..width {
+                        row[j] = fma::<FMA>(a, after[j], row[j]);
+                    }
+                }
+            }
+            EdgeBeliefs::PerTable { sums, weight } => {
+                let at = pass.p.tables().starts[k];
+                add_pairs::<FMA>(&mut sums[at..at + n * n], before, exp, after, *weight * scale, n, width);
+            }
+            EdgeBeliefs::PerEdge(each) => {
+                let each = &mut each[(t - 1) * n * n..t * n * n];
+                each.fill(0.0);
+                add_pairs::<FMA>(each, before, exp, after, scale, n, width);
+            }
+            EdgeBeliefs::None => {}
+        }
+    }
+    if shared && let EdgeBeliefs::PerTable { sums, weight } = &mut out.edge {
+        for i in 0..n {
+            for j in 0..n {
+                sums[i * n + j] += *weight * pass.sums[i * width + j] * pass.tables.exp[i * width + j];
+            }
+        }
+    }
+}
+
+/// Adds `factor · before(i) · exp(i, j) · after(j)` to `out(i, j)`.
+#[inline(always)]
+fn add_pairs<const FMA: bool>(
+    out: &mut [f64],
+    before: &[f64],
+    exp: &[f64],
+    after: &[f64],
+    factor: f64,
+    n: usize,
+    width: usize,
+) {
+    for i in 0..n {
+        let a = before[i] * factor;
+        let (row, out) = (&exp[i * width..i * width + n], &mut out[i * n..(i + 1) * n]);
+        for j in 0..n {
+            out[j] = fma::<FMA>(a * row[j], after[j], out[j]);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Every answer about a chain against enumeration, in both domains.
+
+use crf_core::{
+    Beliefs, EdgeBeliefs, Error, Inference, KBest as _, Label, OwnedPotentials, Sampler as _, Scratch, Seed,
+    oracle,
+};
+use crf_inference::{Domain, ForwardBackward, Lattice};
+use proptest::prelude::*;
+
+const BOTH: [ForwardBackward; 2] =
+    [ForwardBackward { domain: Domain::Auto }, ForwardBackward { domain: Domain::Log }];
+
+/// Log potentials: ordinary, far apart, or impossible.
+fn potential(far: f64, holes: bool) -> BoxedStrategy<f64> {
+    let hole = if holes { 1 } else { 0 };
+    prop_oneof![8 => -3.0..3.0, 2 => -far..far, hole => Just(f64::NEG_INFINITY)].boxed()
+}
+
+/// Chains with shared or per-step tables; `far` is how far potentials may be apart.
+fn chains(far: f64, holes: bool) -> impl Strategy<Value = OwnedPotentials> {
+    (0..=5_usize, 1..=4_usize, 1..=3_usize).prop_flat_map(move |(len, labels, n_tables)| {
+        let numbers = |n| proptest::collection::vec(potential(far, holes), n);
+        let of_edge = proptest::collection::vec(0..n_tables as u32, len.saturating_sub(1));
+        (numbers(len * labels), numbers(n_tables * labels * labels), of_edge, any::<bool>()).prop_map(
+            move |(node, mut tables, mut of_edge, shared)| {
+                if shared || len < 2 {
+                    tables.truncate(labels * labels);
+                    of_edge.clear();
+                }
+                OwnedPotentials::chain(len, labels, node, tables, of_edge)
+            },
+        )
+    })
+}
+
+fn any_chain() -> impl Strategy<Value = OwnedPotentials> {
+    prop_oneof![
+        chains(3.0, false),
+        chains(3.0, true),
+        chains(1e4, false),
+        chains(1e4, true),
+        chains(200.0, true)
+    ]
+}
+
+fn close(got: f64, want: f64) -> bool {
+    (got - want).abs() <= 1e-9 * (1.0 + want.abs())
+}
+
+/// Node beliefs, beliefs of each edge, sums per table (added to ones, weighted by 2) and log Z.
+fn ask(with: &ForwardBackward, x: &mut OwnedPotentials) -> Option<(Vec<f64>, Vec<f64>, Vec<f64>, f64)> {
+    let p = x.view();
+    let edges = p.shape().n_edges() * p.shape().card(0) * p.shape().card(0);
+    let (mut node, mut each) = (vec![7.0; p.node().len()], vec![7.0; edges]);
+    let mut sums = vec![1.0; p.tables().values.len()];
+    let mut scratch = Scratch::new();
+    let mut out = Beliefs { node: &mut node, edge: EdgeBeliefs::PerTable { sums: &mut sums, weight: 2.0 } };
+    let first = with.infer(&p, &mut out, &mut scratch);
+    let mut out = Beliefs { node: &mut node, edge: EdgeBeliefs::PerEdge(&mut each) };
+    let second = with.infer(&p, &mut out, &mut scratch);
+    match (first, second) {
+        (Ok(first), Ok(second)) => {
+            assert_eq!(first.value.to_bits(), second.value.to_bits());
+            Some((node, each, sums, first.value))
+        }
+        (Err(Error::Infeasible(_)), Err(Error::Infeasible(_))) => {
+            assert!(sums.iter().all(|&sum| sum == 1.0), "an infeasible chain adds nothing");
+            None
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn marginals_and_log_z_agree_with_enumeration(mut x in any_chain()) {
+        let want = oracle::log_z(&x.view());
+        let (len, l) = (x.len, x.labels);
+        for with in &BOTH {
+            let Some((node, each, sums, log_z)) = ask(with, &mut x) else {
+                prop_assert_eq!(want, f64::NEG_INFINITY);
+                continue;
+            };
+            prop_assert!(close(log_z, want), "{log_z} vs {want}");
+            let p = x.view();
+            for t in 0..len {
+                for j in 0..l {
+                    let want = oracle::probability(&p, |y| y[t] as usize == j);
+                    prop_assert!(close(node[t * l + j], want), "node {t} {j}: {} vs {want}", node[t * l + j]);
+                }
+            }
+            let mut want_sums = vec![1.0; sums.len()];
+            for e in 0..len.saturating_sub(1) {
+                for i in 0..l {
+                    for j in 0..l {
+                        let want = oracle::probability(&p, |y| (y[e] as usize, y[e + 1] as usize) == (i, j));
+                        let got = each[(e * l + i) * l + j];
+                        prop_assert!(close(got, want), "edge {e} {i} {j}: {got} vs {want}");
+                        want_sums[(p.tables().of_edge.table(e) * l + i) * l + j] += 2.0 * want;
+                    }
+                }
+            }
+            for (got, want) in sums.iter().zip(&want_sums) {
+                prop_assert!(close(*got, *want), "sums: {got} vs {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn viterbi_and_n_best_agree_with_enumeration(mut x in any_chain(), k in 0..12_usize) {
+        let p = x.view();
+        let mut all = oracle::all_labellings(&p);
+        all.retain(|y| y.score > f64::NEG_INFINITY);
+        all.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let with = &BOTH[0];
+        let mut labels = vec![0; p.shape().n_nodes()];
+        match with.decode(&p, &mut labels, &mut Scratch::new()) {
+            Ok(score) => {
+                prop_assert!(close(score, all[0].score) && close(p.score(&labels), all[0].score));
+                let best = with.k_best(&p, k, &mut Scratch::new()).unwrap();
+                prop_assert_eq!(best.len(), k.min(all.len()));
+                for (n, (got, want)) in best.iter().zip(&all).enumerate() {
+                    prop_assert!(close(got.score, want.score) && close(p.score(&got.labels), got.score));
+                    prop_assert!(!best[..n].iter().any(|other| other.labels == got.labels), "no labelling twice");
+                }
+            }
+            Err(Error::Infeasible(_)) => prop_assert!(all.is_empty()),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn spans_agree_with_enumeration(mut x in any_chain(), start in 0..5_usize, labels in proptest::collection::vec(0..4_u32, 1..5)) {
+        let labels: Vec<Label> = labels.into_iter().map(|y| y % x.labels as u32).collect();
+        let p = x.view();
+        let Ok(lattice) = Lattice::new(&p) else { return Ok(()) };
+        prop_assume!(start + labels.len() <= p.shape().n_nodes());
+        let want = oracle::probability(&p, |y| y[start..start + labels.len()] == labels[..]);
+        prop_assert!(close(lattice.span(&p, start, &labels), want));
+    }
+
+    #[test]
+    fn clamping_conditions_on_what_is_known(mut x in any_chain(), known in proptest::collection::vec(proptest::option::of(0..4_u32), 5)) {
+        let known: Vec<Option<Label>> = known[..x.len].iter().map(|y| y.map(|y| y % x.labels as u32)).collect();
+        let agrees = |y: &[Label]| y.iter().zip(&known).all(|(y, known)| known.is_none_or(|known| known == *y));
+        let mut free = x.clone();
+        let (log_z, part) = (oracle::log_z(&free.view()), oracle::probability(&free.view(), agrees));
+        prop_assume!(log_z.is_finite() && part > 1e-12);
+        x.view().clamp(&known);
+        for with in &BOTH {
+            let (node, _, _, clamped) = ask(with, &mut x).unwrap();
+            prop_assert!((clamped - log_z - part.ln()).abs() < 1e-8 * (1.0 + log_z.abs()));
+            for (t, y) in known.iter().enumerate() {
+                if let Some(y) = y {
+                    prop_assert!(close(node[t * x.labels + *y as usize], 1.0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shifting_potentials_shifts_log_z_only(mut x in chains(3.0, true), shift in -1e3..1e3) {
+        let Some((node, each, _, log_z)) = ask(&BOTH[0], &mut x) else { return Ok(()) };
+        let (len, l) = (x.len, x.labels);
+        x.node.iter_mut().take(l).for_each(|potential| *potential += shift);
+        let (moved_node, moved_each, _, moved) = ask(&BOTH[0], &mut x).unwrap();
+        prop_assert!(len == 0 || close(moved, log_z + shift));
+        prop_assert!(node.iter().zip(&moved_node).all(|(a, b)| (a - b).abs() < 1e-10));
+        prop_assert!(each.iter().zip(&moved_each).all(|(a, b)| (a - b).abs() < 1e-10));
+    }
+
+    #[test]
+    fn permuting_labels_permutes_answers(mut x in chains(3.0, true), turn in 0..4_usize) {
+        let l = x.labels;
+        let to = |y: usize| (y + turn) % l;
+        let mut turned = x.clone();
+        for t in 0..x.len {
+            (0..l).for_each(|y| turned.node[t * l + to(y)] = x.node[t * l + y]);
+        }
+        for k in 0..x.tables.len() / (l * l) {
+            for i in 0..l {
+                (0..l).for_each(|j| turned.tables[(k * l + to(i)) * l + to(j)] = x.tables[(k * l + i) * l + j]);
+            }
+        }
+        // A fresh version, since the tables were edited.
+        let mut turned = OwnedPotentials::chain(x.len, l, turned.node, turned.tables, turned.of_edge);
+        let (a, b) = (ask(&BOTH[0], &mut x), ask(&BOTH[0], &mut turned));
+        prop_assert_eq!(a.is_some(), b.is_some());
+        if let (Some(a), Some(b)) = (a, b) {
+            prop_assert!(close(a.3, b.3));
+            for t in 0..x.len {
+                (0..l).for_each(|y| assert!((a.0[t * l + y] - b.0[t * l + to(y)]).abs() < 1e-10));
+            }
+        }
+    }
+
+    #[test]
+    fn domains_agree_on_longer_chains(len in 1..60_usize, labels in 1..40_usize, scale in 0.1..40.0, seed in any::<u64>()) {
+        let mut x = OwnedPotentials::random(len, labels, scale, &Seed::new(seed));
+        let (a, b) = (ask(&BOTH[0], &mut x).unwrap(), ask(&BOTH[1], &mut x).unwrap());
+        prop_assert!(close(a.3, b.3));
+        for (a, b) in [(a.0, b.0), (a.1, b.1), (a.2, b.2)] {
+            prop_assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-8));
+        }
+    }
+}
+
+#[test]
+fn draws_have_the_right_frequencies() {
+    for seed in 0..3 {
+        let mut x = OwnedPotentials::random(3, 3, 1.5, &Seed::new(seed));
+        x.node[1] = f64::NEG_INFINITY;
+        let p = x.view();
+        let n = 40_000;
+        let mut draws = vec![Vec::new(); n];
+        BOTH[0].sample(&p, &mut Seed::new(7 + seed).rng(), &mut draws, &mut Scratch::new()).unwrap();
+        let log_z = oracle::log_z(&p);
+        // Pearson's statistic over all labellings; its 99.9 % quantile for 26 degrees of freedom is 54.05.
+        let mut chi_square = 0.0;
+        for y in oracle::all_labellings(&p) {
+            let expected = n as f64 * (y.score - log_z).exp();
+            let seen = draws.iter().filter(|draw| **draw == y.labels).count() as f64;
+            if expected == 0.0 {
+                assert_eq!(seen, 0.0, "impossible labelling {:?} was drawn", y.labels);
+            } else {
+                chi_square += (seen - expected).powi(2) / expected;
+            }
+        }
+        assert!(chi_square < 54.05, "{chi_square}");
+    }
+}
+
+#[test]
+fn not_a_number_is_named() {
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut x = OwnedPotentials::random(4, 3, 1.0, &Seed::new(1));
+        x.node[7] = bad;
+        for with in &BOTH {
+            let mut node = vec![0.0; 12];
+            let error = with
+                .infer(
+                    &x.view(),
+                    &mut Beliefs { node: &mut node, edge: EdgeBeliefs::None },
+                    &mut Scratch::new(),
+                )
+                .unwrap_err();
+            assert_eq!(error.to_string(), format!("not a finite number: potential {bad} of position 3"));
+        }
+    }
+}
+
+#[test]
+fn a_very_long_chain_needs_no_stack() {
+    let mut x = OwnedPotentials::random(300_000, 3, 2.0, &Seed::new(5));
+    let (node, _, _, log_z) = ask(&BOTH[0], &mut x).unwrap();
+    assert!(log_z.is_finite());
+    assert!(node.chunks(3).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+}
+
+#[test]
+fn label_classes_that_never_meet_are_weighed_rightly() {
+    // Label 0 wins every early step by e^140, label 1 every late one: scaled rows lose label 1 long before it wins.
+    let (len, far) = (12, 140.0);
+    let node = (0..len).flat_map(|t| if t < 5 { [0.0, -far] } else { [-far, 0.0] }).collect();
+    let no = f64::NEG_INFINITY;
+    let mut x = OwnedPotentials::chain(len, 2, node, vec![0.0, no, no, 0.0], Vec::new());
+    let (beliefs, ..) = ask(&BOTH[0], &mut x).unwrap();
+    assert!((beliefs[1] - 1.0).abs() < 1e-12, "label 1 is certain, got {}", beliefs[1]);
+}
