@@ -71,6 +71,8 @@ pub enum Stop {
     Budget,
     /// No step made progress at the precision of the numbers.
     NoProgress,
+    /// The objective hardly fell over the last iterations.
+    Plateau,
     /// The objective falls without end: the data are separable and nothing penalises large weights.
     Diverging,
     /// The observer asked it to.
@@ -84,6 +86,7 @@ impl fmt::Display for Stop {
             Stop::Converged => "converged",
             Stop::Budget => "reached its limit of iterations",
             Stop::NoProgress => "no step made progress at the precision of the numbers",
+            Stop::Plateau => "the objective hardly fell over the last iterations",
             Stop::Diverging => "diverging: the data are separable and nothing penalises large weights",
             Stop::Observer => "stopped by the observer",
         })

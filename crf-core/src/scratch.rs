@@ -5,7 +5,7 @@ use std::any::Any;
 /// Each algorithm keeps one value of a type of its own here: core knows none of them.
 #[derive(Default)]
 pub struct Scratch {
-    kept: Vec<Box<dyn Any + Send>>,
+    kept: Vec<Box<dyn Any + Send + Sync>>,
 }
 
 impl Scratch {
@@ -15,7 +15,7 @@ impl Scratch {
     }
 
     /// This worker's value of type `W`, made by `Default` when it is first asked for.
-    pub fn of<W: Any + Default + Send>(&mut self) -> &mut W {
+    pub fn of<W: Any + Default + Send + Sync>(&mut self) -> &mut W {
         let place = self.kept.iter().position(|kept| kept.is::<W>()).unwrap_or_else(|| {
             self.kept.push(Box::<W>::default());
             self.kept.len() - 1

@@ -1,0 +1,135 @@
+use crf_core::{Result, require};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::history::{History, dot};
+use crate::optimizer::{Function, Optimizer, Point, Step};
+
+/// Limited-memory quasi-Newton steps (Nocedal 1980) with a line search to the weak Wolfe conditions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Lbfgs {
+    /// How many past steps to remember; at least 1.
+    pub memory: u32,
+    /// How often a line search may evaluate the objective; at least 1.
+    pub evaluations_per_step: u32,
+}
+
+impl Default for Lbfgs {
+    fn default() -> Self {
+        Lbfgs { memory: 6, evaluations_per_step: 30 }
+    }
+}
+
+crf_core::plugin!("optimizer", Lbfgs, "lbfgs");
+
+#[typetag::serde(name = "lbfgs")]
+impl Optimizer for Lbfgs {
+    fn check(&self) -> Result<()> {
+        require(self.memory > 0, "memory", "at least 1", self.memory)?;
+        require(
+            self.evaluations_per_step > 0,
+            "evaluations_per_step",
+            "at least 1",
+            self.evaluations_per_step,
+        )
+    }
+
+    fn takes_l1(&self) -> bool {
+        false
+    }
+
+    fn start(&self, dim: usize) -> Box<dyn Step> {
+        Box::new(Started {
+            history: History::new(self.memory as usize, dim),
+            evaluations: self.evaluations_per_step,
+            direction: vec![0.0; dim],
+            trial: Point { w: vec![0.0; dim], gradient: vec![0.0; dim], value: 0.0 },
+        })
+    }
+}
+
+struct Started {
+    history: History,
+    evaluations: u32,
+    direction: Vec<f64>,
+    trial: Point,
+}
+
+/// Sufficient decrease and curvature of the Wolfe conditions.
+const DECREASE: f64 = 1e-4;
+const CURVATURE: f64 = 0.9;
+/// The relative difference of two values that may be rounding.
+const ROUNDING: f64 = 1e-13;
+
+impl Step for Started {
+    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
+        loop {
+            self.direction.copy_from_slice(&at.gradient);
+            self.history.multiply(&mut self.direction);
+            let slope = -dot(&self.direction, &at.gradient);
+            let first =
+                if self.history.is_empty() { dot(&at.gradient, &at.gradient).sqrt().recip() } else { 1.0 };
+            if slope < 0.0 && self.search(f, at, slope, first)? {
+                let Point { w, gradient, .. } = &self.trial;
+                self.history.push(w, &at.w, gradient, &at.gradient);
+                std::mem::swap(at, &mut self.trial);
+                return Ok(true);
+            }
+            if self.history.is_empty() {
+                return Ok(false);
+            }
+            // What was remembered led nowhere: once more along the gradient itself.
+            self.history.clear();
+        }
+    }
+}
+
+impl Started {
+    /// Looks for a step along −direction that goes down far enough and not too short; leaves it in `trial`.
+    ///
+    /// Bracketing as Lewis & Overton (2013), with cubic interpolation inside the bracket.
+    fn search(&mut self, f: &mut dyn Function, at: &Point, slope: f64, first: f64) -> Result<bool> {
+        let (mut low, mut high) = ((0.0, at.value, slope), (f64::INFINITY, 0.0, 0.0));
+        let mut step = first;
+        for evaluation in 1..=self.evaluations {
+            let trial = &mut self.trial;
+            for ((trial, w), d) in trial.w.iter_mut().zip(&at.w).zip(&self.direction) {
+                *trial = w - step * d;
+            }
+            trial.value = f.evaluate(&trial.w, &mut trial.gradient)?;
+            let trial_slope = -dot(&self.direction, &trial.gradient);
+            let usable = trial.value.is_finite() && trial_slope.is_finite();
+            // Near the optimum values differ by rounding only; there slopes say whether a step went down (Hager & Zhang
+            // 2005, equation 4.1).
+            let fell = trial.value <= at.value + DECREASE * step * slope
+                || (trial.value <= at.value + ROUNDING * at.value.abs()
+                    && trial_slope <= (2.0 * DECREASE - 1.0) * slope);
+            if !usable || !fell {
+                high = (step, if usable { trial.value } else { f64::INFINITY }, trial_slope);
+            } else if trial_slope < CURVATURE * slope && evaluation < self.evaluations {
+                low = (step, trial.value, trial_slope);
+            } else {
+                return Ok(true);
+            }
+            step = match high.0 {
+                f64::INFINITY => 2.0 * step,
+                _ => between(low, high),
+            };
+            if step <= 1e-20 || step == low.0 || step == high.0 {
+                break;
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The minimum of the cubic through two points with their slopes, kept off the ends of the bracket.
+fn between(low: (f64, f64, f64), high: (f64, f64, f64)) -> f64 {
+    let width = high.0 - low.0;
+    let d = low.2 + high.2 - 3.0 * (high.1 - low.1) / width;
+    let root = (d * d - low.2 * high.2).sqrt();
+    let part = (root + d - low.2) / (high.2 - low.2 + 2.0 * root);
+    // A NaN (no minimum, or an infinite end) halves the bracket.
+    low.0 + width * if part.is_finite() { part.clamp(0.1, 0.9) } else { 0.5 }
+}

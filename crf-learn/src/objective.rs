@@ -1,0 +1,62 @@
+use crf_core::{Buffer, Result, Scratch};
+
+/// A function of the weights that is a sum over the items (sequences) of a corpus.
+///
+/// Items are added to parts on all cores, parts are summed in a fixed order, and the sum is finished once: so the
+/// result does not depend on who computed which part. `begin` and `add` allocate nothing after their first call.
+pub trait Objective: Send + Sync {
+    /// How many weights there are.
+    fn dim(&self) -> usize;
+    /// How many items there are.
+    fn n_items(&self) -> usize;
+    /// How much work an item is, relative to others.
+    fn cost(&self, item: usize) -> usize;
+    /// How many numbers a part holds behind its gradient for the objective's own use.
+    fn n_extra(&self) -> usize {
+        0
+    }
+    /// Does what all items share under weights `w`.
+    fn begin(&mut self, w: &[f64]);
+    /// Adds the value and gradient of one item.
+    fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()>;
+    /// Turns the sum of all parts into the value, and their gradient and extra numbers into `gradient`.
+    fn finish(&self, w: &[f64], total: &Part, gradient: &mut [f64]) -> f64;
+}
+
+/// The sum over some of the items.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The value.
+    pub value: f64,
+    /// The gradient, and behind it what [`Objective::n_extra`] asked for.
+    pub vector: Vec<f64>,
+    /// Whether all inference behind it was exact.
+    pub exact: bool,
+}
+
+impl Part {
+    /// An empty sum of `len` numbers.
+    pub fn new(len: usize) -> Self {
+        Part { value: 0.0, vector: vec![0.0; len], exact: true }
+    }
+
+    /// Empties the sum.
+    pub fn clear(&mut self) {
+        self.value = 0.0;
+        self.vector.fill(0.0);
+        self.exact = true;
+    }
+}
+
+/// What one worker needs to handle items, kept from one to the next.
+#[derive(Debug, Default)]
+pub struct Worker {
+    /// For potentials.
+    pub buffer: Buffer,
+    /// For inference.
+    pub scratch: Scratch,
+    /// For node beliefs.
+    pub node: Vec<f64>,
+    /// For edge beliefs.
+    pub edge: Vec<f64>,
+}

@@ -1,0 +1,165 @@
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use crf_core::{Error, Iteration, Next, Result, Run, Stop, Trace, require};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What an optimizer minimises: a smooth function, plus Σ l1_k |w_k|.
+pub trait Function {
+    /// How many weights there are.
+    fn dim(&self) -> usize;
+    /// The factor of each |w_k|.
+    fn l1(&self) -> &[f64];
+    /// How often it was evaluated.
+    fn evaluations(&self) -> u32;
+    /// The smooth part at `w`, and its gradient.
+    fn evaluate(&mut self, w: &[f64], gradient: &mut [f64]) -> Result<f64>;
+}
+
+/// A way to minimise; the loop around its steps is [`minimise`].
+#[typetag::serde(tag = "type")]
+pub trait Optimizer: Debug + Send + Sync {
+    /// Rejects settings that can never work.
+    fn check(&self) -> Result<()>;
+    /// Says whether it can handle a function with an ℓ1 penalty.
+    fn takes_l1(&self) -> bool;
+    /// Allocates all that steps over `dim` weights need.
+    fn start(&self, dim: usize) -> Box<dyn Step>;
+}
+
+/// A started optimizer.
+pub trait Step {
+    /// Moves `at` downhill, and says whether it could.
+    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool>;
+}
+
+/// Where the minimisation stands.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// The weights.
+    pub w: Vec<f64>,
+    /// The smooth part's gradient there.
+    pub gradient: Vec<f64>,
+    /// The value there, ℓ1 penalty included.
+    pub value: f64,
+}
+
+/// When a minimisation ends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StopRule {
+    /// Iterations after which to give up.
+    pub iterations: u32,
+    /// Done when the gradient is no longer than this times max(1, ‖w‖).
+    pub tolerance: f64,
+    /// Done when the objective fell by less than this fraction over `period` iterations; 0 never.
+    pub delta: f64,
+    /// See `delta`.
+    pub period: u32,
+}
+
+impl Default for StopRule {
+    fn default() -> Self {
+        StopRule { iterations: 1000, tolerance: 1e-5, delta: 1e-7, period: 10 }
+    }
+}
+
+impl StopRule {
+    /// Rejects rules that can never work.
+    pub fn check(&self) -> Result<()> {
+        let fine = |x: f64| x.is_finite() && x >= 0.0;
+        require(fine(self.tolerance), "tolerance", "a finite number of at least 0", self.tolerance)?;
+        require(fine(self.delta), "delta", "a finite number of at least 0", self.delta)?;
+        require(self.period > 0, "period", "at least 1", self.period)
+    }
+}
+
+/// Minimises `f` from `w`, step by step, until a rule says stop; `w` ends as the best weights found.
+pub fn minimise(
+    f: &mut dyn Function,
+    w: &mut Vec<f64>,
+    optimizer: &dyn Optimizer,
+    rule: &StopRule,
+    run: &mut Run<'_>,
+) -> Result<Trace> {
+    let dim = f.dim();
+    assert_eq!(w.len(), dim, "one starting weight per feature");
+    let mut steps = optimizer.start(dim);
+    let mut at = Point { w: std::mem::take(w), gradient: vec![0.0; dim], value: 0.0 };
+    at.value = f.evaluate(&at.w, &mut at.gradient)? + l1_norm(&at.w, f.l1());
+    if !(at.value.is_finite() && at.gradient.iter().all(|g| g.is_finite())) {
+        return Err(Error::NotFinite(format!(
+            "the objective at the starting weights is {}; scale the features",
+            at.value
+        )));
+    }
+    let mut iterations = Vec::new();
+    let mut past = VecDeque::with_capacity(rule.period as usize + 1);
+    let stop = loop {
+        let (gradient_norm, non_zeros) = state(&at, f.l1());
+        if let Some(iteration) = iterations.len().checked_sub(1) {
+            let record: &mut Iteration = &mut iterations[iteration];
+            record.gradient_norm = gradient_norm;
+            record.non_zeros = non_zeros;
+            if run.observe(record) == Next::Stop {
+                break Stop::Observer;
+            }
+        }
+        let length = at.w.iter().map(|w| w * w).sum::<f64>().sqrt();
+        if gradient_norm <= rule.tolerance * length.max(1.0) {
+            break Stop::Converged;
+        }
+        past.push_back(at.value);
+        if past.len() > rule.period as usize {
+            let before = past.pop_front().unwrap_or(at.value);
+            if before - at.value < rule.delta * at.value.abs().max(f64::MIN_POSITIVE) {
+                break Stop::Plateau;
+            }
+        }
+        if iterations.len() >= rule.iterations as usize {
+            break Stop::Budget;
+        }
+        if !steps.step(f, &mut at)? {
+            break Stop::NoProgress;
+        }
+        iterations.push(Iteration {
+            iteration: iterations.len() as u32 + 1,
+            objective: at.value,
+            gradient_norm: 0.0,
+            non_zeros: 0,
+            evaluations: f.evaluations(),
+            seconds: run.seconds(),
+        });
+    };
+    *w = at.w;
+    Ok(Trace { iterations, stop })
+}
+
+/// Σ l1_k |w_k|.
+pub(crate) fn l1_norm(w: &[f64], l1: &[f64]) -> f64 {
+    w.iter().zip(l1).map(|(w, l1)| l1 * w.abs()).sum()
+}
+
+/// The partial derivative of the penalised function that is nearest to zero (Andrew & Gao 2007, equation 4).
+pub(crate) fn pseudo_gradient(w: f64, gradient: f64, l1: f64) -> f64 {
+    if w != 0.0 {
+        gradient + l1 * w.signum()
+    } else if gradient > l1 {
+        gradient - l1
+    } else if gradient < -l1 {
+        gradient + l1
+    } else {
+        0.0
+    }
+}
+
+/// The length of the pseudo-gradient, and how many weights are not zero.
+fn state(at: &Point, l1: &[f64]) -> (f64, usize) {
+    let (mut square, mut non_zeros) = (0.0, 0);
+    for ((&w, &gradient), &l1) in at.w.iter().zip(&at.gradient).zip(l1) {
+        square += pseudo_gradient(w, gradient, l1).powi(2);
+        non_zeros += usize::from(w != 0.0);
+    }
+    (square.sqrt(), non_zeros)
+}

@@ -1,0 +1,120 @@
+use crf_core::{Result, require};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::history::{History, dot};
+use crate::optimizer::{Function, Optimizer, Point, Step, l1_norm, pseudo_gradient};
+
+/// Orthant-wise limited-memory quasi-Newton steps (Andrew & Gao 2007), for penalties with an ℓ1 part.
+///
+/// Weights that an ℓ1 penalty wants to be zero are exactly zero.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwlQn {
+    /// How many past steps to remember; at least 1.
+    pub memory: u32,
+    /// How often a line search may evaluate the objective; at least 1.
+    pub evaluations_per_step: u32,
+}
+
+impl Default for OwlQn {
+    fn default() -> Self {
+        OwlQn { memory: 6, evaluations_per_step: 30 }
+    }
+}
+
+crf_core::plugin!("optimizer", OwlQn, "owl-qn");
+
+#[typetag::serde(name = "owl-qn")]
+impl Optimizer for OwlQn {
+    fn check(&self) -> Result<()> {
+        require(self.memory > 0, "memory", "at least 1", self.memory)?;
+        require(
+            self.evaluations_per_step > 0,
+            "evaluations_per_step",
+            "at least 1",
+            self.evaluations_per_step,
+        )
+    }
+
+    fn takes_l1(&self) -> bool {
+        true
+    }
+
+    fn start(&self, dim: usize) -> Box<dyn Step> {
+        Box::new(Started {
+            history: History::new(self.memory as usize, dim),
+            evaluations: self.evaluations_per_step,
+            pseudo: vec![0.0; dim],
+            direction: vec![0.0; dim],
+            trial: Point { w: vec![0.0; dim], gradient: vec![0.0; dim], value: 0.0 },
+        })
+    }
+}
+
+struct Started {
+    history: History,
+    evaluations: u32,
+    pseudo: Vec<f64>,
+    direction: Vec<f64>,
+    trial: Point,
+}
+
+impl Step for Started {
+    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
+        loop {
+            for k in 0..at.w.len() {
+                self.pseudo[k] = pseudo_gradient(at.w[k], at.gradient[k], f.l1()[k]);
+            }
+            self.direction.copy_from_slice(&self.pseudo);
+            self.history.multiply(&mut self.direction);
+            for (d, pseudo) in self.direction.iter_mut().zip(&self.pseudo) {
+                // Only moves against the pseudo-gradient are sure to go down.
+                if *d * pseudo <= 0.0 {
+                    *d = 0.0;
+                }
+            }
+            let first =
+                if self.history.is_empty() { dot(&self.pseudo, &self.pseudo).sqrt().recip() } else { 1.0 };
+            if self.search(f, at, first)? {
+                let Point { w, gradient, .. } = &self.trial;
+                self.history.push(w, &at.w, gradient, &at.gradient);
+                std::mem::swap(at, &mut self.trial);
+                return Ok(true);
+            }
+            if self.history.is_empty() {
+                return Ok(false);
+            }
+            self.history.clear();
+        }
+    }
+}
+
+impl Started {
+    /// Halves the step until the objective falls enough; leaves the point in `trial`.
+    fn search(&mut self, f: &mut dyn Function, at: &Point, first: f64) -> Result<bool> {
+        let mut step = first;
+        for _ in 0..self.evaluations {
+            let trial = &mut self.trial;
+            let mut expected = 0.0;
+            for k in 0..at.w.len() {
+                let w = at.w[k];
+                // A weight may not change its sign; one at zero may only take the sign that goes down.
+                let orthant = if w != 0.0 { w } else { -self.pseudo[k] };
+                let moved = w - step * self.direction[k];
+                // An unpenalised weight has no kink at zero and may cross it.
+                trial.w[k] = if moved * orthant > 0.0 || f.l1()[k] == 0.0 { moved } else { 0.0 };
+                expected += self.pseudo[k] * (trial.w[k] - w);
+            }
+            if expected >= 0.0 {
+                return Ok(false);
+            }
+            trial.value = f.evaluate(&trial.w, &mut trial.gradient)? + l1_norm(&trial.w, f.l1());
+            if trial.value.is_finite() && trial.value <= at.value + 1e-4 * expected {
+                return Ok(true);
+            }
+            step *= 0.5;
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,77 @@
+//! Small random problems that many tests share.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::sync::Arc;
+
+use crf_core::{
+    Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, FeatureMap, Features, Inference, Next,
+    Problem, Run, Schema, Seed, Value,
+};
+use crf_inference::ForwardBackward;
+use rand::RngExt as _;
+
+/// A run that nobody watches.
+pub fn quiet<R>(seed: u64, f: impl FnOnce(&mut Run<'_>) -> R) -> R {
+    f(&mut Run::new(Seed::new(seed), &mut |_| Next::Continue))
+}
+
+pub const INFERENCE: ForwardBackward = ForwardBackward { domain: crf_inference::Domain::Auto };
+
+/// What to draw.
+#[derive(Debug, Clone)]
+pub struct Draw {
+    pub sequences: usize,
+    pub length: usize,
+    pub labels: usize,
+    /// How many of ten positions lose their label.
+    pub unlabelled: u32,
+    pub seed: u64,
+}
+
+/// Sequences with two real channels that depend on the label and a symbolic one that does so too.
+pub fn data(draw: &Draw) -> Dataset {
+    let channel = |name: &str, kind| Channel { name: name.into(), kind };
+    let channels = vec![
+        channel("x", ChannelKind::Real),
+        channel("z", ChannelKind::Real),
+        channel("word", ChannelKind::Symbol(Alphabet::new(["a", "b", "c"]))),
+    ];
+    let names = (0..draw.labels).map(|y| format!("L{y}"));
+    let schema = Arc::new(Schema::chain(channels, Alphabet::new(names)).unwrap());
+    let mut rng = Seed::new(draw.seed).rng();
+    let mut builder = DatasetBuilder::new(schema);
+    for i in 0..draw.sequences {
+        let mut y = 0;
+        for _ in 0..draw.length.saturating_sub(i % 3) {
+            if rng.random::<f64>() < 0.4 {
+                y = rng.random_range(0..draw.labels as u32);
+            }
+            let mut noise = || 2.0 * rng.random::<f64>() - 1.0;
+            let (x, z) = (f64::from(y) + 2.0 * noise(), noise() - 0.3 * f64::from(y));
+            let word = (y + rng.random_range(0..2_u32)) % 3;
+            let label = (rng.random_range(0..10_u32) >= draw.unlabelled).then_some(y);
+            builder.push(&[Value::Real(x), Value::Real(z), Value::Symbol(word)], label).unwrap();
+        }
+        builder.end_chain().unwrap();
+        builder.weigh_last(1.0 + 0.5 * (i % 2) as f64).unwrap();
+    }
+    builder.finish()
+}
+
+/// Encoded data with their features.
+pub struct Encoded {
+    pub corpus: Corpus,
+    pub map: Arc<FeatureMap>,
+}
+
+impl Encoded {
+    pub fn new(features: &str, data: Dataset) -> Self {
+        let features: Features = serde_json::from_str(features).unwrap();
+        let fitted = features.fit(&data).unwrap();
+        Encoded { map: Arc::new(fitted.map().unwrap()), corpus: fitted.encode(Arc::new(data)).unwrap() }
+    }
+
+    pub fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {
+        Problem { train: &self.corpus, valid: None, map: &self.map, inference, start: None }
+    }
+}

@@ -1,0 +1,91 @@
+//! The likelihood's gradient against central differences, for every kind of feature.
+
+mod common;
+
+use common::{Draw, Encoded, INFERENCE, data};
+use crf_learn::Function as _;
+use crf_learn::{Likelihood, Penalised, Penalty, Sharded};
+use proptest::prelude::*;
+use rand::RngExt as _;
+
+/// Feature lists that together hold every prototype, as state and as transition features.
+const FEATURES: [&str; 8] = [
+    r#"["intercept", "transition", "start"]"#,
+    r#"["intercept", {"state": "value"}, {"state": {"type": "power", "degrees": [2, 3]}}]"#,
+    r#"["transition", {"state": "equals"}, {"state": {"type": "lag", "by": [1, -1], "of": "equals"}}]"#,
+    r#"["transition", {"state": {"type": "threshold", "at": [0.0, 1.0], "test": "both"}}]"#,
+    r#"["transition", {"state": {"type": "window", "before": 2, "after": 1, "over": "mean"}}]"#,
+    r#"["transition", {"state": {"type": "conjunction", "of": ["equals", {"type": "normalised"}]}}]"#,
+    // Few distinct rows of edges: one table each for the whole corpus.
+    r#"["intercept", "transition", {"transition": {"type": "lag", "by": [1], "of": "equals"}}]"#,
+    // Every edge has its own row.
+    r#"["intercept", {"state": "equals"}, "transition", {"transition": "value"}]"#,
+];
+
+fn draws() -> impl Strategy<Value = Draw> {
+    (1..6_usize, 1..30_usize, 1..4_usize, 0..11_u32, any::<u64>()).prop_map(
+        |(sequences, length, labels, unlabelled, seed)| Draw { sequences, length, labels, unlabelled, seed },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn likelihood_gradient_matches_central_differences(draw in draws(), features in 0..FEATURES.len(), l2 in 0.0..2.0) {
+        let encoded = Encoded::new(FEATURES[features], data(&draw));
+        prop_assume!(encoded.corpus.data().n_positions() > 0);
+        let penalty = Penalty { l1: 0.0, l2, exempt_intercepts: true };
+        let likelihood = Likelihood::new(&encoded.problem(&INFERENCE)).unwrap();
+        let mut f = Penalised::new(likelihood, &penalty, &encoded.map);
+        let mut rng = crf_core::Seed::new(draw.seed ^ 1).rng();
+        let mut w: Vec<f64> = (0..f.dim()).map(|_| rng.random::<f64>() - 0.5).collect();
+        let (mut gradient, mut unused) = (vec![0.0; f.dim()], vec![0.0; f.dim()]);
+        f.evaluate(&w, &mut gradient).unwrap();
+        let h = 1e-5;
+        for k in 0..f.dim() {
+            let here = w[k];
+            w[k] = here + h;
+            let above = f.evaluate(&w, &mut unused).unwrap();
+            w[k] = here - h;
+            let below = f.evaluate(&w, &mut unused).unwrap();
+            w[k] = here;
+            let want = (above - below) / (2.0 * h);
+            prop_assert!(
+                (gradient[k] - want).abs() <= 2e-5 * (1.0 + want.abs()),
+                "{}: {} vs {want}", encoded.map.name(k), gradient[k]
+            );
+        }
+    }
+}
+
+#[test]
+fn at_zero_every_labelling_is_equally_likely() {
+    let draw = Draw { sequences: 7, length: 11, labels: 3, unlabelled: 0, seed: 3 };
+    let encoded = Encoded::new(FEATURES[1], data(&draw));
+    let mut f = Sharded::new(Likelihood::new(&encoded.problem(&INFERENCE)).unwrap());
+    let mut gradient = vec![0.0; encoded.map.len()];
+    let value = f.evaluate(&vec![0.0; encoded.map.len()], &mut gradient).unwrap();
+    let positions: f64 = (0..7).map(|i| (11 - i % 3) as f64 * (1.0 + 0.5 * (i % 2) as f64)).sum();
+    assert!((value - positions * 3_f64.ln()).abs() < 1e-9);
+}
+
+#[test]
+fn the_result_does_not_depend_on_threads() {
+    let draw = Draw { sequences: 400, length: 60, labels: 5, unlabelled: 1, seed: 8 };
+    for features in [FEATURES[6], FEATURES[7]] {
+        let encoded = Encoded::new(features, data(&draw));
+        let w: Vec<f64> = (0..encoded.map.len()).map(|k| (k as f64).sin()).collect();
+        let bits = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut f = Sharded::new(Likelihood::new(&encoded.problem(&INFERENCE)).unwrap());
+                let mut gradient = vec![0.0; w.len()];
+                let value = f.evaluate(&w, &mut gradient).unwrap();
+                std::iter::once(value).chain(gradient).map(f64::to_bits).collect::<Vec<_>>()
+            })
+        };
+        let one = bits(1);
+        assert!([2, 3, 8].into_iter().all(|threads| bits(threads) == one));
+    }
+}

@@ -1,0 +1,47 @@
+//! A gradient evaluation allocates nothing once everything has been used, on one thread or on several.
+
+mod common;
+
+use std::alloc::System;
+
+use common::{Draw, Encoded, INFERENCE, data};
+use crf_learn::{Function as _, Lbfgs, Likelihood, Optimizer as _, Penalised, Penalty, Point};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+// One test in this file: the allocator counts for the whole process.
+#[test]
+fn evaluations_and_steps_allocate_nothing_after_warm_up() {
+    let all = r#"["intercept", "transition", "start", {"state": "value"}, {"state": "equals"}]"#;
+    let per_row = r#"["transition", {"state": "value"}, {"transition": {"type": "lag", "of": "equals"}}]"#;
+    let per_edge = r#"["transition", {"state": "value"}, {"transition": "value"}]"#;
+    for (features, unlabelled) in [(all, 0), (per_row, 0), (per_edge, 2)] {
+        for threads in [1, 2] {
+            let encoded = Encoded::new(
+                features,
+                data(&Draw { sequences: 300, length: 80, labels: 6, unlabelled, seed: 4 }),
+            );
+            let penalty = Penalty { l1: 0.0, l2: 1.0, exempt_intercepts: false };
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (allocations, reallocations) = pool.install(|| {
+                let likelihood = Likelihood::new(&encoded.problem(&INFERENCE)).unwrap();
+                let mut f = Penalised::new(likelihood, &penalty, &encoded.map);
+                let mut at = Point { w: vec![0.0; f.dim()], gradient: vec![0.0; f.dim()], value: 0.0 };
+                at.value = f.evaluate(&at.w, &mut at.gradient).unwrap();
+                let mut steps = Lbfgs::default().start(f.dim());
+                for _ in 0..3 {
+                    assert!(steps.step(&mut f, &mut at).unwrap());
+                }
+                let region = Region::new(ALLOCATOR);
+                for _ in 0..5 {
+                    assert!(steps.step(&mut f, &mut at).unwrap());
+                }
+                let change = region.change();
+                (change.allocations, change.reallocations)
+            });
+            assert_eq!((allocations, reallocations), (0, 0), "{features} on {threads} threads");
+        }
+    }
+}

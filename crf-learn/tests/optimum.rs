@@ -1,0 +1,135 @@
+//! Trained weights against the conditions that only an optimum fulfils.
+
+mod common;
+
+use common::{Draw, Encoded, INFERENCE, data, quiet};
+use crf_core::{Iteration, Learner as _, Next, Run, Seed, Stop};
+use crf_learn::{Lbfgs, Likelihood, Mle, OwlQn, Sharded, StopRule};
+use proptest::prelude::*;
+
+const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
+const TIGHT: StopRule = StopRule { iterations: 3000, tolerance: 1e-7, delta: 0.0, period: 10 };
+
+fn encoded(seed: u64, labels: usize) -> Encoded {
+    Encoded::new(FEATURES, data(&Draw { sequences: 6, length: 25, labels, unlabelled: 0, seed }))
+}
+
+/// The weights that `learner` finds, and the gradient of the likelihood there.
+fn train(learner: &Mle, encoded: &Encoded) -> (Vec<f64>, Vec<f64>, Stop) {
+    let problem = encoded.problem(&INFERENCE);
+    let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
+    let w = fit.model.log_linear().unwrap().weights().to_vec();
+    let mut gradient = vec![0.0; w.len()];
+    Sharded::new(Likelihood::new(&problem).unwrap()).evaluate(&w, &mut gradient).unwrap();
+    (w, gradient, fit.trace.stop)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn lbfgs_ends_where_the_gradient_vanishes(seed in any::<u64>(), labels in 2..4_usize, l2 in 0.01..10.0, exempt: bool) {
+        let encoded = encoded(seed, labels);
+        let learner = Mle { l2, exempt_intercepts: exempt, stop: TIGHT, ..Mle::default() };
+        let (w, gradient, stop) = train(&learner, &encoded);
+        prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
+        for k in 0..w.len() {
+            let spared = exempt && encoded.map.is_intercept(k);
+            let slope = gradient[k] + if spared { 0.0 } else { l2 * w[k] };
+            prop_assert!(slope.abs() < 1e-4, "{}: {slope}", encoded.map.name(k));
+        }
+    }
+
+    #[test]
+    fn owl_qn_ends_where_the_subgradient_holds_zero(
+        seed in any::<u64>(), labels in 2..4_usize, l1 in 0.1..8.0, l2 in prop_oneof![Just(0.0), 0.01..2.0], exempt: bool,
+    ) {
+        let encoded = encoded(seed, labels);
+        let learner = Mle { l1, l2, exempt_intercepts: exempt, stop: TIGHT, ..Mle::default() };
+        let (w, gradient, stop) = train(&learner, &encoded);
+        prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
+        for k in 0..w.len() {
+            let spared = exempt && encoded.map.is_intercept(k);
+            let (l1, l2) = if spared { (0.0, 0.0) } else { (l1, l2) };
+            let slope = gradient[k] + l2 * w[k];
+            let off = if w[k] == 0.0 { (slope.abs() - l1).max(0.0) } else { (slope + l1 * w[k].signum()).abs() };
+            prop_assert!(off < 1e-3, "{}: weight {} slope {slope} l1 {l1}", encoded.map.name(k), w[k]);
+        }
+    }
+}
+
+#[test]
+fn both_optimizers_agree_without_an_l1_penalty() {
+    let encoded = encoded(5, 3);
+    let learner = |optimizer| Mle { l2: 0.5, optimizer: Some(optimizer), stop: TIGHT, ..Mle::default() };
+    let (a, ..) = train(&learner(Box::new(Lbfgs::default())), &encoded);
+    let (b, ..) = train(&learner(Box::new(OwlQn::default())), &encoded);
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-4));
+}
+
+#[test]
+fn a_strong_l1_penalty_keeps_only_exempt_weights() {
+    let encoded = encoded(9, 2);
+    let (w, ..) = train(&Mle { l1: 1e4, exempt_intercepts: true, ..Mle::default() }, &encoded);
+    assert!((0..w.len()).all(|k| (w[k] != 0.0) == encoded.map.is_intercept(k)), "{w:?}");
+}
+
+#[test]
+fn separable_data_without_a_penalty_are_said_to_diverge() {
+    let one = Encoded::new(
+        r#"["intercept", {"state": "value"}]"#,
+        data(&Draw { sequences: 1, length: 2, labels: 2, unlabelled: 0, seed: 1 }),
+    );
+    let fit = quiet(1, |run| Mle::default().fit(&one.problem(&INFERENCE), run)).unwrap();
+    assert_eq!(fit.trace.stop, Stop::Diverging);
+}
+
+#[test]
+fn the_trace_goes_down_and_the_observer_can_stop_it() {
+    let encoded = encoded(2, 3);
+    let mut seen: Vec<Iteration> = Vec::new();
+    let mut observer = |iteration: &Iteration| {
+        seen.push(iteration.clone());
+        if iteration.iteration == 4 { Next::Stop } else { Next::Continue }
+    };
+    let learner = Mle { l2: 0.1, ..Mle::default() };
+    let fit = learner.fit(&encoded.problem(&INFERENCE), &mut Run::new(Seed::new(1), &mut observer)).unwrap();
+    assert_eq!((fit.trace.stop, seen.len()), (Stop::Observer, 4));
+    assert!(seen.windows(2).all(|pair| pair[1].objective < pair[0].objective));
+    assert!(seen.windows(2).all(|pair| pair[1].evaluations > pair[0].evaluations));
+    assert_eq!(fit.trace.iterations, seen);
+}
+
+#[test]
+fn a_warm_start_at_the_optimum_stays_there() {
+    let encoded = encoded(4, 3);
+    let learner = Mle { l2: 1.0, stop: StopRule { delta: 0.0, ..StopRule::default() }, ..Mle::default() };
+    let first = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
+    let problem = crf_core::Problem { start: Some(&*first.model), ..encoded.problem(&INFERENCE) };
+    let second = quiet(1, |run| learner.fit(&problem, run)).unwrap();
+    assert_eq!(second.trace.iterations.len(), 0);
+    assert_eq!(second.trace.stop, Stop::Converged);
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    let message = |mle: &Mle| mle.check().unwrap_err().to_string();
+    assert_eq!(
+        message(&Mle { l2: -5.0, ..Mle::default() }),
+        "`l2` must be a finite number of at least 0, got -5"
+    );
+    assert_eq!(
+        message(&Mle { l1: f64::NAN, ..Mle::default() }),
+        "`l1` must be a finite number of at least 0, got NaN"
+    );
+    let lbfgs = Mle { l1: 1.0, optimizer: Some(Box::new(Lbfgs::default())), ..Mle::default() };
+    assert!(message(&lbfgs).starts_with("`optimizer` must be `owl-qn`"));
+}
+
+#[test]
+fn data_without_positions_are_refused() {
+    let empty =
+        Encoded::new(FEATURES, data(&Draw { sequences: 2, length: 0, labels: 2, unlabelled: 0, seed: 1 }));
+    let error = quiet(1, |run| Mle::default().fit(&empty.problem(&INFERENCE), run)).unwrap_err();
+    assert_eq!(error.to_string(), "the training data have no position");
+}

@@ -1,0 +1,29 @@
+use crf_core::{Candidate, Next, Problem, Result, Run, Selector, Stop};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// No selection: every feature, the baseline that the others are held against.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct None {}
+
+crf_core::plugin!("selector", None, "none");
+
+#[typetag::serde(name = "none")]
+impl Selector for None {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn path(
+        &self,
+        problem: &Problem<'_>,
+        run: &mut Run<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>) -> Result<Next>,
+    ) -> Result<Stop> {
+        let features: Vec<usize> = (0..problem.map.len()).collect();
+        let (weights, objective) = (Option::None, Option::None);
+        emit(Candidate { features: &features, weights, objective, seconds: run.seconds() })?;
+        Ok(Stop::Direct)
+    }
+}
