@@ -58,7 +58,9 @@ impl Corpus {
             let blocks = encode(transition, &transition_at)?;
             for e in 0..shape.n_edges() {
                 let relation = shape.relation(e);
-                let entries: Vec<(u32, f64)> = row(&blocks, relation, shape.ends(e).1).collect();
+                // Zeros, of either sign, must not keep equal rows apart.
+                let entries = row(&blocks, relation, shape.ends(e).1).filter(|&(_, value)| value != 0.0);
+                let entries: Vec<(u32, f64)> = entries.collect();
                 let key = entries.iter().map(|&(g, value)| (g, value.to_bits())).collect();
                 let next = corpus.relation_of_row.len() as u32;
                 let number = *known.entry((relation, key)).or_insert(next);

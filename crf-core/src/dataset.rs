@@ -219,7 +219,11 @@ impl DatasetBuilder {
 
     /// Closes the open sequence as a chain; it may be empty.
     pub fn end_chain(&mut self) -> Result<()> {
-        let n_labels = self.data.schema.n_labels(0);
+        let schema = &self.data.schema;
+        if schema.relations().first().is_none_or(|next| (next.tail, next.head) != (0, 0)) {
+            return Err(Error::data("chains need a first relation from the first kind of node to itself"));
+        }
+        let n_labels = schema.n_labels(0);
         self.end(1.0, None, |_| n_labels)
     }
 
@@ -246,7 +250,7 @@ impl DatasetBuilder {
                 .at(place));
             }
         }
-        if graph.is_some() != !data.graphs.is_empty() && !data.weights.is_empty() {
+        if graph.is_some() == data.graphs.is_empty() && !data.weights.is_empty() {
             return Err(Error::data("chains and graphs cannot be mixed in one dataset"));
         }
         data.graphs.extend(graph);

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -43,16 +44,18 @@ impl Links {
     pub(crate) fn all(parts: &[(u16, Box<dyn Encoder>)], n_targets: impl Fn(u16) -> usize) -> Result<Self> {
         let (mut names, mut owners, mut constant, mut groups) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (mut starts, mut targets) = (vec![0], Vec::new());
+        let (mut starts, mut targets, mut n_groups) = (vec![0], Vec::new(), 0);
         for (owner, encoder) in parts {
-            let observations = encoder.observations();
-            let first = names.len() as u32;
-            for (g, Observation { name, group, constant: value }) in observations.into_iter().enumerate() {
+            // Numbers of groups mean something within one encoder only.
+            let mut group_of = HashMap::new();
+            for Observation { name, group, constant: value } in encoder.observations() {
                 names.push(name);
                 owners.push(*owner);
                 constant.push(value.is_some());
-                // Groups of later encoders start where the functions of earlier ones end, so numbers never meet.
-                groups.push(first + group.unwrap_or(g as u32));
+                groups.push(match group {
+                    Some(group) => *group_of.entry(group).or_insert_with(|| fresh(&mut n_groups)),
+                    None => fresh(&mut n_groups),
+                });
                 targets.extend(0..n_targets(*owner) as u32);
                 starts.push(targets.len());
             }
@@ -124,6 +127,12 @@ impl Links {
         }
         Links { starts, targets, ..self.clone() }
     }
+}
+
+/// The next number.
+fn fresh(next: &mut u32) -> u32 {
+    *next += 1;
+    *next - 1
 }
 
 impl FeatureMap {

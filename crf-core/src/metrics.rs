@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Label;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
+use crate::graph::offsets;
 use crate::metric::Metric;
 
 /// `part / whole`, and 0 when there is nothing to divide by.
@@ -91,14 +92,18 @@ metric!(
 
 metric!(
     /// F1 of whole chunks, as conlleval counts them in BIO, IOB1 and BIOES labels.
+    ///
+    /// Positions whose true label is unknown are outside of every chunk, true or predicted.
     ChunkF1, "chunk-f1", "chunk_f1", higher = true, |of| {
-        let names = of.data.schema().labels().names();
         let (mut right, mut found, mut wanted) = (0.0, 0.0, 0.0);
         for i in 0..of.data.len() {
-            let range = of.data.range(i);
-            let name = |label: Label| names[label as usize].as_str();
-            let truth = chunks(of.data.labels()[range.clone()].iter().map(|label| label.map_or("O", name)));
-            let guess = chunks(of.predicted[range].iter().map(|&label| name(label)));
+            let (range, shape) = (of.data.range(i), of.data.shape(i));
+            let known = &of.data.labels()[range.clone()];
+            let kinds = of.data.schema().kinds();
+            let name = |n: usize, label: Label| kinds[shape.kind(n) as usize].labels.name(label);
+            let truth = chunks(known.iter().enumerate().map(|(n, y)| y.map_or("O", |y| name(n, y))));
+            let guess = of.predicted[range].iter().enumerate();
+            let guess = chunks(guess.map(|(n, &y)| if known[n].is_some() { name(n, y) } else { "O" }));
             right += guess.iter().filter(|chunk| truth.contains(chunk)).count() as f64;
             found += guess.len() as f64;
             wanted += truth.len() as f64;
@@ -147,7 +152,9 @@ impl Metric for OfLabel {
     }
 
     fn measure(&self, of: &Evaluation) -> Result<f64> {
-        let label = of.data.schema().label(0, &self.label)? as usize;
+        let names = of.data.schema().kinds().iter().flat_map(|kind| kind.labels.names()).map(String::as_str);
+        let label = names.clone().position(|name| name == self.label);
+        let label = label.ok_or_else(|| Error::unknown("label", &self.label, names))?;
         let confusion = Confusion::of(of);
         Ok(match self.quality {
             Quality::Precision => confusion.precision(label),
@@ -158,6 +165,8 @@ impl Metric for OfLabel {
 }
 
 /// How often each true label was given each predicted one.
+///
+/// Labels are numbered through: when there are several kinds of node, those of one come after those of the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Confusion {
     counts: Vec<Vec<u64>>, // [true][predicted]
@@ -166,10 +175,20 @@ pub struct Confusion {
 impl Confusion {
     /// Counts all labelled positions.
     pub fn of(evaluation: &Evaluation) -> Self {
-        let kinds = evaluation.data.schema().kinds().iter();
-        let n_labels = kinds.map(|kind| kind.labels.len()).max().unwrap_or(0);
+        let data = &evaluation.data;
+        let starts = offsets(data.schema().kinds().iter().map(|kind| kind.labels.len()));
+        let n_labels = starts[starts.len() - 1];
         let mut counts = vec![vec![0; n_labels]; n_labels];
-        evaluation.pairs().for_each(|(truth, predicted)| counts[truth as usize][predicted as usize] += 1);
+        for i in 0..data.len() {
+            let (range, shape) = (data.range(i), data.shape(i));
+            let pairs = data.labels()[range.clone()].iter().zip(&evaluation.predicted[range]);
+            for (n, (truth, &predicted)) in pairs.enumerate() {
+                if let Some(truth) = *truth {
+                    let start = starts[shape.kind(n) as usize];
+                    counts[start + truth as usize][start + predicted as usize] += 1;
+                }
+            }
+        }
         Confusion { counts }
     }
 

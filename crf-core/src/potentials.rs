@@ -7,7 +7,7 @@ use crate::{Label, Seed};
 /// Log potentials of one instance: p(y) ∝ exp(Σ_n node(n, y_n) + Σ_e table(e, y_u, y_v)).
 ///
 /// They may be edited before inference: clamping, loss augmentation and forbidden labels are edits of `node`, not
-/// features of every algorithm. An entry of −∞ forbids; +∞ and NaN are refused by [`Potentials::new`].
+/// features of every algorithm. An entry of −∞ forbids; +∞ and NaN are what [`Potentials::find_bad`] looks for.
 #[derive(Debug)]
 pub struct Potentials<'a> {
     shape: Shape<'a>,
@@ -181,7 +181,7 @@ impl OwnedPotentials {
         OwnedPotentials { len, labels, node, tables, of_edge, starts, version: Tables::new_version() }
     }
 
-    /// A chain with standard normal potentials scaled by `scale`.
+    /// A chain with potentials drawn uniformly between `-scale` and `scale`.
     pub fn random(len: usize, labels: usize, scale: f64, seed: &Seed) -> Self {
         use rand::RngExt as _;
         let mut rng = seed.rng();

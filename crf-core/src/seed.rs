@@ -44,8 +44,9 @@ mod tests {
 
     #[test]
     fn streams_never_change() {
+        // ChaCha12 keyed by nested SHA-256, worked out with another implementation of both.
         let mut rng = Seed::new(23).child("trial 0").child("data").rng();
-        assert_eq!([rng.next_u64(), rng.next_u64()], [0, 0]);
+        assert_eq!([rng.next_u64(), rng.next_u64()], [4190159499689566980, 7727269298484766491]);
     }
 
     #[test]

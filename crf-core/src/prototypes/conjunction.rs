@@ -5,6 +5,7 @@ use crate::dataset::{Dataset, Sequence};
 use crate::error::{Error, Result, require};
 use crate::plugin::{Named, named_list};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
+use crate::prototypes::inner::Inner;
 
 /// The product of other prototypes' values, for every way to take one function of each.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,10 +27,8 @@ impl Prototype for Conjunction {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let parts = self.of.iter().map(|part| part.fit(train)).collect::<Result<Vec<_>>>()?;
-        let sizes = parts.iter().map(|part| part.observations().len());
-        let total = sizes.fold(Some(1_usize), |total, size| total?.checked_mul(size));
-        if total.is_none_or(|total| u32::try_from(total).is_err()) {
+        let parts = self.of.iter().map(|part| Inner::fit(&**part, train)).collect::<Result<Vec<_>>>()?;
+        if parts.iter().try_fold(1_u32, |total, part| total.checked_mul(part.len())).is_none() {
             return Err(Error::data(
                 "the conjunction has more than 2³² functions; join fewer or smaller prototypes",
             ));
@@ -40,7 +39,7 @@ impl Prototype for Conjunction {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
-    parts: Vec<Box<dyn Encoder>>,
+    parts: Vec<Inner>,
 }
 
 #[typetag::serde(name = "conjunction")]
@@ -66,26 +65,21 @@ impl Encoder for Fitted {
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
-        let all_constant = self.observations().iter().map(|g| g.constant.is_some()).collect::<Vec<_>>();
-        let constants: Vec<Vec<Observation>> = self.parts.iter().map(|part| part.observations()).collect();
-        let blocks: Vec<Block> = self.parts.iter().map(|part| Block::of(&**part, x)).collect();
+        let blocks: Vec<Block> = self.parts.iter().map(|part| part.encode(x)).collect();
         let (mut joined, mut next) = (Vec::new(), Vec::new());
         for t in 0..x.len() {
             joined.clear();
-            joined.push((0_u32, 1.0));
-            for (part, block) in constants.iter().zip(&blocks) {
+            joined.push((0_u32, 1.0, true)); // function, value, whether all its parts are constant
+            for (part, block) in self.parts.iter().zip(&blocks) {
                 next.clear();
-                let base = part.iter().enumerate().filter_map(|(g, o)| Some((g as u32, o.constant?)));
-                for (a, x) in &joined {
-                    for (b, y) in base.clone().chain(block.row(t).iter().copied()) {
-                        next.push((a * part.len() as u32 + b, x * y));
-                    }
+                for &(a, x, constant) in &joined {
+                    let a = a * part.len();
+                    next.extend(part.constants().iter().map(|(b, y)| (a + b, x * y, constant)));
+                    next.extend(block.row(t).iter().map(|(b, y)| (a + b, x * y, false)));
                 }
                 std::mem::swap(&mut joined, &mut next);
             }
-            for &(g, value) in joined.iter().filter(|(g, _)| !all_constant[*g as usize]) {
-                out.push(g, value);
-            }
+            joined.iter().filter(|entry| !entry.2).for_each(|&(g, value, _)| out.push(g, value));
             out.end_row();
         }
     }

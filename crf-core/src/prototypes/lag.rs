@@ -6,6 +6,7 @@ use crate::error::{Result, require};
 use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
+use crate::prototypes::inner::Inner;
 
 /// Another prototype's values at earlier or later positions; zero beyond the ends of the sequence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -35,14 +36,14 @@ impl Prototype for Lag {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        Ok(Box::new(Fitted { by: self.by.clone(), of: self.of.fit(train)? }))
+        Ok(Box::new(Fitted { by: self.by.clone(), of: Inner::fit(&*self.of, train)? }))
     }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
     by: Vec<i64>,
-    of: Box<dyn Encoder>,
+    of: Inner,
 }
 
 #[typetag::serde(name = "lag")]
@@ -54,22 +55,23 @@ impl Encoder for Fitted {
             self.by.iter().enumerate().flat_map(|(k, &by)| of.iter().map(move |g| (k as u32, by, g)));
         shifted
             .map(|(k, by, g)| Observation {
-                name: if by == 0 { g.name.clone() } else { format!("{}[{:+}]", g.name, -by) },
+                name: if by == 0 { g.name.clone() } else { format!("{}[{:+}]", g.name, -i128::from(by)) },
                 group: g.group.map(|group| k * groups + group),
-                constant: g.constant,
+                // Beyond the ends even a constant is zero.
+                constant: g.constant.filter(|_| by == 0),
             })
             .collect()
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
-        let n = self.of.observations().len() as u32;
-        let block = Block::of(&*self.of, x);
+        let block = self.of.encode(x);
         for t in 0..block.len() {
             for (k, &by) in self.by.iter().enumerate() {
                 let there = (t as i64).checked_sub(by).and_then(|there| usize::try_from(there).ok());
                 if let Some(there) = there.filter(|&there| there < block.len()) {
-                    for &(g, value) in block.row(there) {
-                        out.push(k as u32 * n + g, value);
+                    let constants = if by == 0 { &[] } else { self.of.constants() };
+                    for &(g, value) in constants.iter().chain(block.row(there)) {
+                        out.push(k as u32 * self.of.len() + g, value);
                     }
                 }
             }

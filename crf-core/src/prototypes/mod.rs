@@ -3,6 +3,7 @@
 mod conjunction;
 mod equals;
 mod first;
+mod inner;
 mod lag;
 mod normalised;
 mod one;

@@ -1,12 +1,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::threshold::for_each_row;
 use crate::dataset::{Dataset, Sequence};
 use crate::error::{Error, Result};
 use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
+use crate::prototypes::inner::Inner;
 
 /// Another prototype's values shifted and scaled to mean 0 and variance 1 on the training data.
 ///
@@ -35,12 +35,12 @@ impl Prototype for Normalised {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let of = self.of.fit(train)?;
+        let of = Inner::fit(&*self.of, train)?;
         let observations = of.observations();
         // Welford (1962): one pass, no cancellation between large sums.
         let (mut count, mut moments) = (0.0, vec![(0.0, 0.0); observations.len()]);
         for i in 0..train.len() {
-            for_each_row(&*of, &train.sequence(i), observations.len(), |row| {
+            of.for_each_row(&train.sequence(i), |row| {
                 count += 1.0;
                 for ((mean, square), &value) in moments.iter_mut().zip(row) {
                     let off: f64 = value - *mean;
@@ -67,7 +67,7 @@ impl Prototype for Normalised {
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
     scale: Vec<(f64, f64)>, // mean and inverse deviation of each function
-    of: Box<dyn Encoder>,
+    of: Inner,
 }
 
 #[typetag::serde(name = "normalised")]
@@ -77,7 +77,7 @@ impl Encoder for Fitted {
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
-        for_each_row(&*self.of, x, self.scale.len(), |row| {
+        self.of.for_each_row(x, |row| {
             for (g, (&value, (mean, factor))) in row.iter().zip(&self.scale).enumerate() {
                 out.push(g as u32, (value - mean) * factor);
             }

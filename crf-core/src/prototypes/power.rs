@@ -6,8 +6,10 @@ use crate::error::{Result, require};
 use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
+use crate::prototypes::inner::Inner;
 
-/// A power of another prototype's values: with the value itself, the square makes a Gaussian (Vail 2008, §2.2.3).
+/// A power of another prototype's values: with the value itself, the square makes a Gaussian (Vail 2008,
+/// §2.2.3).
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Power {
@@ -36,14 +38,14 @@ impl Prototype for Power {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        Ok(Box::new(Fitted { degrees: self.degrees.clone(), of: self.of.fit(train)? }))
+        Ok(Box::new(Fitted { degrees: self.degrees.clone(), of: Inner::fit(&*self.of, train)? }))
     }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
     degrees: Vec<u32>,
-    of: Box<dyn Encoder>,
+    of: Inner,
 }
 
 #[typetag::serde(name = "power")]
@@ -65,12 +67,11 @@ impl Encoder for Fitted {
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
-        let n = self.of.observations().len() as u32;
-        let block = Block::of(&*self.of, x);
+        let block = self.of.encode(x);
         for t in 0..block.len() {
             for (d, &degree) in self.degrees.iter().enumerate() {
                 for &(g, value) in block.row(t) {
-                    out.push(d as u32 * n + g, value.powi(degree as i32));
+                    out.push(d as u32 * self.of.len() + g, value.powi(degree as i32));
                 }
             }
             out.end_row();

@@ -6,6 +6,7 @@ use crate::error::{Result, require};
 use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
+use crate::prototypes::inner::Inner;
 
 /// Whether another prototype's value lies above or below a threshold.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -13,7 +14,8 @@ use crate::prototypes::RawValue;
 pub struct Threshold {
     /// The thresholds.
     pub at: Vec<f64>,
-    /// How many more thresholds to put at equally spaced quantiles of each function's values in the training data.
+    /// How many more thresholds to put at equally spaced quantiles of each function's values in the training
+    /// data.
     pub quantiles: u32,
     /// Which tests to make.
     pub test: Side,
@@ -52,13 +54,13 @@ impl Prototype for Threshold {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let of = self.of.fit(train)?;
-        let n = of.observations().len();
+        let of = Inner::fit(&*self.of, train)?;
+        let n = of.len() as usize;
         let mut thresholds = vec![self.at.clone(); n];
         if self.quantiles > 0 {
             let mut values = vec![Vec::new(); n];
             for i in 0..train.len() {
-                for_each_row(&*of, &train.sequence(i), n, |row| {
+                of.for_each_row(&train.sequence(i), |row| {
                     values.iter_mut().zip(row).for_each(|(values, &value)| values.push(value));
                 });
             }
@@ -79,7 +81,7 @@ impl Prototype for Threshold {
 struct Fitted {
     thresholds: Vec<Vec<f64>>, // [functions][thresholds]
     test: Side,
-    of: Box<dyn Encoder>,
+    of: Inner,
 }
 
 impl Fitted {
@@ -110,7 +112,7 @@ impl Encoder for Fitted {
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
-        for_each_row(&*self.of, x, self.thresholds.len(), |row| {
+        self.of.for_each_row(x, |row| {
             let mut number = 0;
             self.tests(|g, above, at| {
                 if if above { row[g] > at } else { row[g] < at } {
@@ -120,19 +122,5 @@ impl Encoder for Fitted {
             });
             out.end_row();
         });
-    }
-}
-
-/// Calls `f` with the values of all `n` functions at each position in turn, zeros and constants included.
-pub(super) fn for_each_row(of: &dyn Encoder, x: &Sequence<'_>, n: usize, mut f: impl FnMut(&[f64])) {
-    let base: Vec<f64> = of.observations().iter().map(|g| g.constant.unwrap_or(0.0)).collect();
-    let block = Block::of(of, x);
-    let mut row = vec![0.0; n];
-    for t in 0..block.len() {
-        row.copy_from_slice(&base);
-        for &(g, value) in block.row(t) {
-            row[g as usize] += value;
-        }
-        f(&row);
     }
 }

@@ -6,8 +6,10 @@ use crate::error::{Result, require};
 use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
+use crate::prototypes::inner::Inner;
 
-/// Another prototype's values taken together over the positions around t, cut off at the ends of the sequence.
+/// Another prototype's values taken together over the positions around t, cut off at the ends of the
+/// sequence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Window {
@@ -52,7 +54,7 @@ impl Prototype for Window {
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let Window { before, after, over, .. } = *self;
-        Ok(Box::new(Fitted { before, after, over, of: self.of.fit(train)? }))
+        Ok(Box::new(Fitted { before, after, over, of: Inner::fit(&*self.of, train)? }))
     }
 }
 
@@ -61,7 +63,7 @@ struct Fitted {
     before: u32,
     after: u32,
     over: Over,
-    of: Box<dyn Encoder>,
+    of: Inner,
 }
 
 #[typetag::serde(name = "window")]
@@ -85,14 +87,14 @@ impl Encoder for Fitted {
 
     /// Sums slide along the sequence, so that a position costs the same whatever the width of the window.
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
-        let block = Block::of(&*self.of, x);
-        let mut window = vec![(0_usize, 0.0_f64); self.of.observations().len()]; // non-zeros and sum
+        let block = self.of.encode(x);
+        let mut window = vec![(0_usize, Sum::default()); self.of.len() as usize]; // non-zeros and their sum
         let (mut start, mut end) = (0, 0);
         for t in 0..block.len() {
             while end < block.len().min(t + self.after as usize + 1) {
                 for &(g, value) in block.row(end).iter().filter(|entry| entry.1 != 0.0) {
                     window[g as usize].0 += 1;
-                    window[g as usize].1 += value;
+                    window[g as usize].1.add(value);
                 }
                 end += 1;
             }
@@ -100,8 +102,10 @@ impl Encoder for Fitted {
                 for &(g, value) in block.row(start).iter().filter(|entry| entry.1 != 0.0) {
                     let (non_zeros, sum) = &mut window[g as usize];
                     *non_zeros -= 1;
-                    // An empty window sums to zero exactly, whatever rounding the sliding left behind.
-                    *sum = if *non_zeros == 0 { 0.0 } else { *sum - value };
+                    sum.add(-value);
+                    if *non_zeros == 0 {
+                        *sum = Sum::default();
+                    }
                 }
                 start += 1;
             }
@@ -111,10 +115,30 @@ impl Encoder for Fitted {
                     Over::Any => out.push(g as u32, 1.0),
                     Over::All if non_zeros == width => out.push(g as u32, 1.0),
                     Over::All => {}
-                    Over::Mean => out.push(g as u32, sum / width as f64),
+                    Over::Mean => out.push(g as u32, sum.high / width as f64),
                 }
             }
             out.end_row();
         }
+    }
+}
+
+/// A sum that keeps what rounding takes away, so that a large value leaves no trace once it has left the
+/// window.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    high: f64,
+    low: f64,
+}
+
+impl Sum {
+    /// Knuth (1969), §4.2.2, theorem B, gives what rounding took from `high`; Dekker (1971) puts both in
+    /// order.
+    fn add(&mut self, value: f64) {
+        let sum = self.high + value;
+        let part = sum - self.high;
+        let rest = self.low + ((self.high - (sum - part)) + (value - part));
+        self.high = sum + rest;
+        self.low = rest - (self.high - sum);
     }
 }

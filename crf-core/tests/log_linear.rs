@@ -1,0 +1,186 @@
+//! The scorer against its definition: scores are weights times features, expectations are sums over all
+//! labellings.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Sharing, features, labelled, random_corpus, random_labels, random_weights};
+use crf_core::{Buffer, EdgeBeliefs, EdgeTables, LogLinear, Model as _, Potentials, Scorer, oracle};
+use proptest::prelude::*;
+
+fn sharing() -> impl Strategy<Value = Sharing> {
+    prop_oneof![Just(Sharing::One), Just(Sharing::Few), Just(Sharing::Own)]
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
+}
+
+/// Node marginals by enumeration; edge marginals go to where `edge` wants them.
+fn enumerate(p: &Potentials<'_>, edge: EdgeBeliefs<'_>) -> Vec<f64> {
+    let (shape, log_z) = (p.shape(), oracle::log_z(p));
+    let EdgeBeliefs::PerTable { sums, weight } = edge else {
+        panic!("a scorer asks for sums per table");
+    };
+    let mut node = vec![0.0; p.node().len()];
+    for y in oracle::all_labellings(p) {
+        let probability = (y.score - log_z).exp();
+        for (n, &label) in y.labels.iter().enumerate() {
+            node[shape.node_at(n) + label as usize] += probability;
+        }
+        for e in 0..shape.n_edges() {
+            let (u, v) = shape.ends(e);
+            let start = p.tables().starts[p.tables().of_edge.table(e)];
+            let pair = y.labels[u] as usize * shape.card(v) + y.labels[v] as usize;
+            sums[start + pair] += weight * probability;
+        }
+    }
+    node
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn a_score_is_weights_times_features(
+        seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing(),
+    ) {
+        let (data, fitted) = random_corpus(seed, graphs, sharing);
+        let (map, x) = (fitted.map().unwrap(), fitted.encode(data.clone()).unwrap());
+        let w = random_weights(seed, map.len());
+        let mut scorer = Scorer::new(&map, &x).unwrap();
+        scorer.update(&w);
+        let mut buffer = Buffer::default();
+        for i in 0..data.len() {
+            let labels = random_labels(seed, &data, i);
+            let mut of = vec![0.0; map.len()];
+            scorer.add_features(i, &labels, 2.0, &mut of);
+            let score = scorer.fill(&w, i, &mut buffer).unwrap().score(&labels);
+            prop_assert!(close(dot(&w, &of), 2.0 * score), "{} vs {score}", dot(&w, &of) / 2.0);
+        }
+    }
+
+    #[test]
+    fn expected_features_are_those_of_all_labellings(
+        seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing(),
+    ) {
+        let (data, fitted) = random_corpus(seed, graphs, sharing);
+        let (map, x) = (fitted.map().unwrap(), fitted.encode(data.clone()).unwrap());
+        let w = random_weights(seed, map.len());
+        let mut scorer = Scorer::new(&map, &x).unwrap();
+        scorer.update(&w);
+        let (mut got, mut want) = (vec![0.0; map.len()], vec![0.0; map.len()]);
+        let (mut sums, mut own) = (vec![0.0; scorer.n_sums()], Vec::new());
+        let mut buffer = Buffer::default();
+        for i in (0..data.len()).filter(|&i| data.range(i).len() <= 4) {
+            let weight = data.weight(i);
+            let p = scorer.fill(&w, i, &mut buffer).unwrap();
+            let node = enumerate(&p, scorer.edge_beliefs(i, weight, &mut sums, &mut own));
+            scorer.add_expected(i, &node, &own, weight, &mut got);
+            let log_z = oracle::log_z(&p);
+            for y in oracle::all_labellings(&p) {
+                scorer.add_features(i, &y.labels, weight * (y.score - log_z).exp(), &mut want);
+            }
+        }
+        scorer.add_sums(&sums, &mut got);
+        for k in 0..map.len() {
+            prop_assert!(close(got[k], want[k]), "`{}`: {} vs {}", map.name(k), got[k], want[k]);
+        }
+    }
+
+    #[test]
+    fn updates_leave_nothing_of_earlier_weights(
+        seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing(),
+    ) {
+        let (data, fitted) = random_corpus(seed, graphs, sharing);
+        let (map, x) = (fitted.map().unwrap(), fitted.encode(data.clone()).unwrap());
+        let (old, new) = (random_weights(seed, map.len()), random_weights(!seed, map.len()));
+        let (mut used, mut fresh) = (Scorer::new(&map, &x).unwrap(), Scorer::new(&map, &x).unwrap());
+        let (mut one, mut other) = (Buffer::default(), Buffer::default());
+        used.update(&old);
+        for i in 0..data.len() {
+            used.fill(&old, i, &mut one).unwrap();
+        }
+        used.update(&new);
+        fresh.update(&new);
+        for i in 0..data.len() {
+            let (a, b) = (used.fill(&new, i, &mut one).unwrap(), fresh.fill(&new, i, &mut other).unwrap());
+            prop_assert_eq!(a.node(), b.node());
+            (0..a.shape().n_edges()).for_each(|e| assert_eq!(a.tables().of(e), b.tables().of(e)));
+        }
+    }
+}
+
+#[test]
+fn the_generator_makes_every_way_of_sharing_tables() {
+    for graphs in [false, true] {
+        let shape = |sharing| {
+            let (data, fitted) = random_corpus(3, graphs, sharing);
+            let (map, x) = (fitted.map().unwrap(), fitted.encode(data).unwrap());
+            (x.edge_rows().len(), Scorer::new(&map, &x).unwrap().n_sums())
+        };
+        // One row for each relation.
+        assert_eq!(shape(Sharing::One).0, if graphs { 2 } else { 1 });
+        let (rows, sums) = shape(Sharing::Few);
+        assert!((2..=64).contains(&rows) && sums > 0, "{rows} {sums}");
+        let (rows, sums) = shape(Sharing::Own);
+        assert!(rows > 64 && sums == 0, "{rows} {sums}");
+    }
+}
+
+#[test]
+fn one_row_makes_one_shared_table_with_one_version_per_update() {
+    let (data, fitted) = random_corpus(3, false, Sharing::One);
+    let (map, x) = (fitted.map().unwrap(), fitted.encode(data).unwrap());
+    let mut scorer = Scorer::new(&map, &x).unwrap();
+    let w = random_weights(3, map.len());
+    let version = |scorer: &mut Scorer<'_>| {
+        scorer.update(&w);
+        let mut buffer = Buffer::default();
+        let p = scorer.fill(&w, 0, &mut buffer).unwrap();
+        assert!(matches!(p.tables().of_edge, EdgeTables::Shared));
+        p.tables().version
+    };
+    assert_ne!(version(&mut scorer), version(&mut scorer));
+}
+
+#[test]
+fn a_model_binds_fills_and_describes_itself() {
+    let data = Arc::new(labelled(&["rain", "sun"], &["rain sun", ""]));
+    let fitted = features(r#"["intercept", "transition"]"#).fit(&data).unwrap();
+    let map = Arc::new(fitted.map().unwrap());
+    let model = LogLinear::new(map, vec![0.0, 1.0, 0.5, -3.0, 0.0, 2.0]).unwrap();
+    let x = fitted.encode(data).unwrap();
+    let bound = model.bind(&x).unwrap();
+    let mut buffer = Buffer::default();
+    let p = bound.fill(0, &mut buffer).unwrap();
+    assert_eq!(p.node(), [0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(p.tables().of(0), [0.5, -3.0, 0.0, 2.0]);
+    assert_eq!(p.score(&[1, 1]), 4.0);
+    assert_eq!(bound.fill(1, &mut buffer).unwrap().score(&[]), 0.0);
+    let mut seen = Vec::new();
+    model.describe(2, &mut |name, weight| seen.push((name.to_owned(), weight)));
+    assert_eq!(seen, [("y'=rain ∧ y=sun".into(), -3.0), ("y'=sun ∧ y=sun".into(), 2.0)]);
+}
+
+#[test]
+fn models_that_cannot_work_are_refused() {
+    let data = Arc::new(labelled(&["rain", "sun"], &["rain sun"]));
+    let fitted = features(r#"["intercept"]"#).fit(&data).unwrap();
+    let map = Arc::new(fitted.map().unwrap());
+    let refused = |weights: Vec<f64>| LogLinear::new(map.clone(), weights).unwrap_err().to_string();
+    assert_eq!(refused(vec![1.0]), "1 weights for 2 features");
+    assert_eq!(refused(vec![1.0, f64::NAN]), "not a finite number: the weight of `y=sun` is NaN");
+    let other = Arc::new(labelled(&["rain", "snow"], &["rain"]));
+    let message = "the data have other channels or labels than those the features were fitted on";
+    assert_eq!(fitted.encode(other.clone()).unwrap_err().to_string(), message);
+    let x = features(r#"["intercept"]"#).fit(&other).unwrap().encode(other).unwrap();
+    let message = "the model was made for other channels or labels than the data have";
+    assert_eq!(Scorer::new(&map, &x).unwrap_err().to_string(), message);
+}

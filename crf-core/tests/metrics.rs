@@ -1,0 +1,147 @@
+//! Every metric on predictions worked out by hand, and on data where there is nothing to count.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{labelled, two_kinds};
+use crf_core::metrics::{
+    Accuracy, ChunkF1, Confusion, ErrorRate, LogLikelihood, MacroF1, OfLabel, Quality, SequenceAccuracy,
+};
+use crf_core::{Bound, Dataset, DatasetBuilder, Evaluation, Graph, Label, Metric};
+
+const LABELS: &[&str] = &["cat", "dog", "owl"];
+
+fn evaluation(data: Dataset, predicted: Vec<Label>) -> Evaluation {
+    assert_eq!(data.n_positions(), predicted.len());
+    let log_likelihood = (0..data.len()).map(|i| -(i as f64) - 0.5).collect();
+    Evaluation { data: Arc::new(data), predicted, log_likelihood, bound: Bound::Exact }
+}
+
+/// Predictions as words, one string per sequence.
+fn predict(labels: &[&str], truth: &[&str], predicted: &[&str]) -> Evaluation {
+    let data = labelled(labels, truth);
+    let words = predicted.iter().flat_map(|sequence| sequence.split_whitespace());
+    let predicted = words.map(|name| data.schema().label(0, name).unwrap()).collect();
+    evaluation(data, predicted)
+}
+
+/// Two positions are unlabelled, no owl is true or predicted, and the last sequence is empty.
+fn example() -> Evaluation {
+    let truth = ["cat cat dog ? cat", "dog ?", "dog dog", ""];
+    predict(LABELS, &truth, &["cat dog dog dog cat", "dog cat", "cat dog", ""])
+}
+
+fn of_label(label: &str, quality: Quality) -> OfLabel {
+    OfLabel { label: label.into(), quality }
+}
+
+#[test]
+fn unlabelled_positions_do_not_count() {
+    assert_eq!(Accuracy {}.measure(&example()).unwrap(), 5.0 / 7.0);
+    assert_eq!(ErrorRate {}.measure(&example()).unwrap(), 2.0 / 7.0);
+    assert_eq!(SequenceAccuracy {}.measure(&example()).unwrap(), 0.5);
+    assert_eq!(LogLikelihood {}.measure(&example()).unwrap(), -8.0);
+}
+
+#[test]
+fn confusion_counts_true_by_predicted() {
+    let confusion = Confusion::of(&example());
+    let counts: Vec<Vec<u64>> =
+        (0..3).map(|truth| (0..3).map(|y| confusion.count(truth, y)).collect()).collect();
+    assert_eq!(counts, [[2, 1, 0], [1, 3, 0], [0, 0, 0]]);
+    assert_eq!((confusion.truth(0), confusion.predicted(0)), (3, 3));
+    assert_eq!((confusion.truth(1), confusion.predicted(1)), (4, 4));
+    assert_eq!(confusion.n_labels(), 3);
+}
+
+#[test]
+fn a_label_that_never_occurs_is_no_part_of_macro_f1_and_worth_0_by_itself() {
+    // 2/3 for cats and 3/4 for dogs.
+    let macro_f1 = MacroF1 {}.measure(&example()).unwrap();
+    assert!((macro_f1 - (2.0 / 3.0 + 0.75) / 2.0).abs() < 1e-15, "{macro_f1}");
+    for quality in [Quality::Precision, Quality::Recall, Quality::F1] {
+        assert_eq!(of_label("owl", quality).measure(&example()).unwrap(), 0.0);
+    }
+}
+
+#[test]
+fn a_label_that_is_only_predicted_or_only_true_lowers_macro_f1() {
+    let of = predict(LABELS, &["cat cat"], &["cat owl"]);
+    assert_eq!(MacroF1 {}.measure(&of).unwrap(), (2.0 / 3.0 + 0.0) / 2.0);
+    assert_eq!(of_label("owl", Quality::Precision).measure(&of).unwrap(), 0.0);
+    assert_eq!(of_label("cat", Quality::Precision).measure(&of).unwrap(), 1.0);
+    assert_eq!(of_label("cat", Quality::Recall).measure(&of).unwrap(), 0.5);
+    assert_eq!(of_label("cat", Quality::F1).measure(&of).unwrap(), 2.0 / 3.0);
+}
+
+#[test]
+fn metrics_of_nothing_are_0() {
+    let nothing = [predict(LABELS, &[], &[]), predict(LABELS, &["? ?"], &["cat owl"])];
+    let mut metrics: Vec<Box<dyn Metric>> =
+        vec![Box::new(Accuracy {}), Box::new(ErrorRate {}), Box::new(MacroF1 {}), Box::new(ChunkF1 {})];
+    metrics.push(Box::new(of_label("cat", Quality::F1)));
+    for of in &nothing {
+        for metric in &metrics {
+            assert_eq!(metric.measure(of).unwrap(), 0.0, "{}", metric.name());
+        }
+    }
+    assert_eq!(SequenceAccuracy {}.measure(&nothing[0]).unwrap(), 0.0);
+    assert_eq!(LogLikelihood {}.measure(&nothing[0]).unwrap(), 0.0);
+}
+
+#[test]
+fn an_unknown_label_is_refused_with_the_nearest_one() {
+    let refused = |label: &str| of_label(label, Quality::F1).measure(&example()).unwrap_err().to_string();
+    assert_eq!(refused("dgo"), "unknown label `dgo`, did you mean `dog`?");
+    assert_eq!(refused("elephant"), "unknown label `elephant`; there is `cat`, `dog`, `owl`");
+}
+
+#[test]
+fn chunk_f1_counts_whole_chunks() {
+    let labels = ["O", "B-NP", "I-NP", "B-VP"];
+    let truth = ["B-NP I-NP O B-VP B-NP", "I-NP I-NP"];
+    // True: NP 0–1, VP 3, NP 4; NP 0–1. Found: NP 0, NP 1, VP 3, NP 4; NP 0–1. Three are right.
+    let of = predict(&labels, &truth, &["B-NP B-NP O B-VP B-NP", "B-NP I-NP"]);
+    assert_eq!(ChunkF1 {}.measure(&of).unwrap(), 2.0 * 3.0 / (4.0 + 5.0));
+    let same = predict(&labels, &truth, &truth);
+    assert_eq!(ChunkF1 {}.measure(&same).unwrap(), 1.0);
+    let none = predict(&labels, &["O O"], &["O O"]);
+    assert_eq!(ChunkF1 {}.measure(&none).unwrap(), 0.0);
+}
+
+#[test]
+fn chunks_at_unlabelled_positions_are_not_held_against_a_prediction() {
+    let of = predict(&["O", "B-NP", "I-NP"], &["B-NP ? O ?"], &["B-NP I-NP O B-NP"]);
+    assert_eq!(ChunkF1 {}.measure(&of).unwrap(), 1.0);
+}
+
+#[test]
+fn kinds_of_node_are_counted_apart() {
+    let schema = Arc::new(two_kinds(vec![]));
+    let mut data = DatasetBuilder::new(schema.clone());
+    for label in [0, 2, 1, 1] {
+        data.push(&[], Some(label)).unwrap();
+    }
+    data.end_graph(Graph::new(&schema, vec![0, 1, 0, 1], vec![]).unwrap()).unwrap();
+    let of = evaluation(data.finish(), vec![1, 2, 1, 0]);
+    let confusion = Confusion::of(&of);
+    assert_eq!(confusion.n_labels(), 5);
+    // Labels of `a` are 0 and 1, those of `b` are 2 to 4.
+    assert_eq!((confusion.count(0, 1), confusion.count(1, 1)), (1, 1));
+    assert_eq!((confusion.count(4, 4), confusion.count(3, 2)), (1, 1));
+    assert_eq!(of_label("b2", Quality::F1).measure(&of).unwrap(), 1.0);
+    assert_eq!(of_label("a1", Quality::Precision).measure(&of).unwrap(), 0.5);
+    assert_eq!(Accuracy {}.measure(&of).unwrap(), 0.5);
+    assert!(ChunkF1 {}.measure(&of).is_ok());
+}
+
+#[test]
+fn names_and_directions_are_those_of_result_columns() {
+    let metric: Box<dyn Metric> =
+        serde_json::from_str(r#"{"type": "of-label", "label": "dog", "quality": "recall"}"#).unwrap();
+    assert_eq!((metric.name().as_str(), metric.higher_is_better()), ("recall(dog)", true));
+    assert_eq!((ErrorRate {}.name().as_str(), ErrorRate {}.higher_is_better()), ("error", false));
+    assert_eq!(SequenceAccuracy {}.name(), "sequence_accuracy");
+}

@@ -1,0 +1,106 @@
+//! What schemas and graphs refuse, in words, and how they lay out tables.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use common::{real, symbolic, two_kinds};
+use crf_core::{Alphabet, Edge, Graph, NodeKind, Relation, Schema, Shape};
+
+#[test]
+fn two_channels_of_one_name_are_refused() {
+    let channels = vec![real("x"), real("y"), symbolic("x", &["a"])];
+    let error = Schema::chain(channels, Alphabet::new(["n"])).unwrap_err();
+    assert_eq!(error.to_string(), "two channels are named `x`");
+}
+
+#[test]
+fn every_kind_needs_a_label() {
+    let message = "every kind of node needs at least one label";
+    let error = Schema::chain(vec![], Alphabet::default()).unwrap_err();
+    assert_eq!(error.to_string(), message);
+    assert_eq!(Schema::graph(vec![], vec![], vec![]).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn relations_join_known_kinds() {
+    let kinds = vec![NodeKind { name: "a".into(), labels: Alphabet::new(["n"]) }];
+    let error =
+        Schema::graph(vec![], kinds, vec![Relation { name: "r".into(), tail: 0, head: 1 }]).unwrap_err();
+    assert_eq!(error.to_string(), "relation `r` joins an unknown kind of node");
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest_or_with_all() {
+    let schema = Schema::chain(vec![real("speed"), real("heading")], Alphabet::new(["walk", "run"])).unwrap();
+    assert_eq!(schema.channel("heading").unwrap(), 1);
+    let message = |error: crf_core::Error| error.to_string();
+    assert_eq!(message(schema.channel("sped").unwrap_err()), "unknown channel `sped`, did you mean `speed`?");
+    let all = "unknown channel `temperature`; there is `speed`, `heading`";
+    assert_eq!(message(schema.channel("temperature").unwrap_err()), all);
+    assert_eq!(message(schema.label(0, "rnu").unwrap_err()), "unknown label `rnu`, did you mean `run`?");
+    assert_eq!(message(schema.relation("nxt").unwrap_err()), "unknown relation `nxt`, did you mean `next`?");
+    assert_eq!(
+        message(schema.kind("labels").unwrap_err()),
+        "unknown kind of node `labels`, did you mean `label`?"
+    );
+}
+
+#[test]
+fn a_long_list_of_names_is_cut_off() {
+    let channels = (0..15).map(|k| real(&format!("channel{k:02}"))).collect();
+    let schema = Schema::chain(channels, Alphabet::new(["n"])).unwrap();
+    let message = schema.channel("x").unwrap_err().to_string();
+    assert!(message.ends_with("`channel11` and 3 more"), "{message}");
+}
+
+#[test]
+fn a_chain_has_one_kind_and_one_relation() {
+    let schema = Schema::chain(vec![], Alphabet::new(["n", "y"])).unwrap();
+    assert_eq!((schema.kind("label").unwrap(), schema.relation("next").unwrap()), (0, 0));
+    assert_eq!((schema.n_labels(0), schema.table_shape(0)), (2, (2, 2)));
+    assert_eq!(two_kinds(vec![]).table_shape(1), (3, 2));
+}
+
+#[test]
+fn repeated_names_keep_their_first_number() {
+    let alphabet = Alphabet::new(["n", "y", "n"]);
+    assert_eq!((alphabet.len(), alphabet.number("y"), alphabet.number("z")), (2, Some(1), None));
+    let again: Alphabet = serde_json::from_str(&serde_json::to_string(&alphabet).unwrap()).unwrap();
+    assert_eq!((again.number("y"), again == alphabet), (Some(1), true));
+}
+
+#[test]
+fn edges_that_cannot_be_are_refused() {
+    let schema = two_kinds(vec![]);
+    let refused = |u, v, relation| {
+        let edges = vec![Edge { u: 0, v: 1, relation: 0 }, Edge { u, v, relation }];
+        Graph::new(&schema, vec![0, 1, 0], edges).unwrap_err().to_string()
+    };
+    let wrong = "is a self-loop, leaves the 3 nodes, or joins kinds that";
+    assert_eq!(refused(1, 1, 0), format!("edge 1 from node 1 to node 1 {wrong} `ab` does not"));
+    assert_eq!(refused(0, 3, 0), format!("edge 1 from node 0 to node 3 {wrong} `ab` does not"));
+    assert_eq!(refused(0, 1, 1), format!("edge 1 from node 0 to node 1 {wrong} `ba` does not"));
+    assert_eq!(refused(0, 2, 0), format!("edge 1 from node 0 to node 2 {wrong} `ab` does not"));
+    assert_eq!(refused(0, 1, 2), "edge 1 has relation 2, but there are 2");
+    let error = Graph::new(&schema, vec![0, 2], vec![]).unwrap_err();
+    assert_eq!(error.to_string(), "a node has kind 2, but there are 2");
+}
+
+#[test]
+fn self_loops_are_refused_even_within_a_relation_of_one_kind() {
+    let schema = Schema::chain(vec![], Alphabet::new(["n"])).unwrap();
+    assert!(Graph::new(&schema, vec![0, 0], vec![Edge { u: 1, v: 1, relation: 0 }]).is_err());
+}
+
+#[test]
+fn nodes_and_tables_stand_one_behind_the_other() {
+    let edge = |u, v, relation| Edge { u, v, relation };
+    // Parallel edges are allowed.
+    let edges = vec![edge(0, 1, 0), edge(0, 1, 0), edge(1, 2, 1)];
+    let graph = Graph::new(&two_kinds(vec![]), vec![0, 1, 0], edges).unwrap();
+    let shape = Shape::Graph(&graph);
+    assert_eq!((shape.n_nodes(), shape.n_edges()), (3, 3));
+    assert_eq!((0..4).map(|n| shape.node_at(n)).collect::<Vec<_>>(), [0, 2, 5, 7]);
+    assert_eq!((0..4).map(|e| shape.edge_at(e)).collect::<Vec<_>>(), [0, 6, 12, 18]);
+    assert_eq!((shape.card(1), shape.kind(1), shape.relation(2), shape.ends(2)), (3, 1, 1, (1, 2)));
+}

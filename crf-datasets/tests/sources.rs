@@ -1,0 +1,177 @@
+//! What every source promises: reproducible parts of the asked sizes, and refusals in words.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
+use crf_datasets::{ObservationDrivenTransitions, PimaMarkov, Pool, RedundantObservations, Size};
+
+const SMALL: Size = Size { sequences: 3, length: 40 };
+
+/// Every source with the given sizes, none of which needs a file.
+fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source>> {
+    vec![
+        Box::new(RedundantObservations { copies: 2, train, holdout, test, ..Default::default() }),
+        Box::new(ObservationDrivenTransitions { train, holdout, test, ..Default::default() }),
+        Box::new(PimaMarkov { pool: Pool::Gaussian, train, holdout, test, ..Default::default() }),
+    ]
+}
+
+fn load(source: &dyn Source, seed: u64) -> Splits {
+    source.check().unwrap();
+    source.load(&Seed::new(seed)).unwrap()
+}
+
+fn size(data: &Dataset) -> Vec<usize> {
+    (0..data.len()).map(|i| data.range(i).len()).collect()
+}
+
+#[test]
+fn parts_have_the_asked_sizes_and_one_schema() {
+    for source in sources(SMALL, Some(Size { sequences: 1, length: 7 }), Size { sequences: 2, length: 5 }) {
+        let splits = load(&*source, 1);
+        let holdout = splits.holdout.unwrap();
+        assert_eq!(size(&splits.train), [40, 40, 40]);
+        assert_eq!(size(&holdout), [7]);
+        assert_eq!(size(&splits.test), [5, 5]);
+        assert_eq!(splits.train.schema(), splits.test.schema());
+        assert_eq!(splits.train.schema(), holdout.schema());
+        assert_eq!(splits.train.schema().labels().names(), ["0", "1"]);
+        assert!(splits.train.labels().iter().all(Option::is_some));
+    }
+}
+
+#[test]
+fn a_holdout_is_there_only_when_asked_for() {
+    for source in sources(SMALL, None, SMALL) {
+        assert!(load(&*source, 1).holdout.is_none());
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_data_and_another_seed_other_data() {
+    for source in sources(SMALL, Some(SMALL), SMALL) {
+        let (a, b, c) = (load(&*source, 1), load(&*source, 1), load(&*source, 2));
+        assert_eq!((&a.train, &a.holdout, &a.test), (&b.train, &b.holdout, &b.test));
+        assert_ne!(a.train, c.train);
+        assert_ne!(a.test, c.test);
+        assert_ne!(a.train, a.test);
+        assert_ne!(Some(&a.train), a.holdout.as_ref());
+        assert_ne!(a.train.subset(&[0]), a.train.subset(&[1]));
+    }
+}
+
+#[test]
+fn a_sequence_depends_neither_on_the_number_of_sequences_nor_on_other_parts() {
+    let more = Size { sequences: 5, length: 40 };
+    for (few, many) in sources(SMALL, None, SMALL).iter().zip(sources(more, Some(SMALL), more)) {
+        let (few, many) = (load(&**few, 1), load(&*many, 1));
+        assert_eq!(few.train, many.train.subset(&[0, 1, 2]));
+        assert_eq!(few.test, many.test.subset(&[0, 1, 2]));
+    }
+}
+
+#[test]
+fn a_longer_sequence_begins_like_a_shorter_one() {
+    let longer = Size { sequences: 3, length: 60 };
+    for (short, long) in sources(SMALL, None, SMALL).iter().zip(sources(longer, None, SMALL)) {
+        let (short, long) = (load(&**short, 1).train, load(&*long, 1).train);
+        for i in 0..3 {
+            assert_eq!(short.sequence(i).labels(), &long.sequence(i).labels()[..40]);
+        }
+    }
+}
+
+fn refused(source: &dyn Source, message: &str) {
+    assert_eq!(source.check().unwrap_err().to_string(), message);
+}
+
+#[test]
+fn sizes_of_zero_are_refused() {
+    let (no_sequence, no_length) = (Size { sequences: 0, length: 1 }, Size { sequences: 1, length: 0 });
+    for source in sources(no_sequence, None, SMALL) {
+        refused(&*source, "`train.sequences` must be at least 1, got 0");
+    }
+    for source in sources(SMALL, Some(no_length), SMALL) {
+        refused(&*source, "`holdout.length` must be at least 1, got 0");
+    }
+    for source in sources(SMALL, None, no_length) {
+        refused(&*source, "`test.length` must be at least 1, got 0");
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_refused_before_and_while_drawing() {
+    refused(&RedundantObservations { copies: 0, ..Default::default() }, "`copies` must be at least 1, got 0");
+    let bad: [(Box<dyn Source>, &str); 6] = [
+        (Box::new(RedundantObservations { stay: 1.5, ..Default::default() }), "`stay`, 1.5"),
+        (
+            Box::new(RedundantObservations { noise_redundant: -0.1, ..Default::default() }),
+            "`noise_redundant`, -0.1",
+        ),
+        (
+            Box::new(RedundantObservations { noise_independent: f64::NAN, ..Default::default() }),
+            "`noise_independent`, NaN",
+        ),
+        (Box::new(ObservationDrivenTransitions { p: 2.0, ..Default::default() }), "`p`, 2"),
+        (Box::new(ObservationDrivenTransitions { noise: 2.0, ..Default::default() }), "`noise`, 2"),
+        (Box::new(PimaMarkov { pool: Pool::Gaussian, stay: -1.0, ..Default::default() }), "`stay`, -1"),
+    ];
+    for (source, about) in bad {
+        let (key, got) = about.split_once(", ").unwrap();
+        refused(&*source, &format!("{key} must be a probability between 0 and 1, got {got}"));
+        assert!(matches!(source.load(&Seed::new(1)), Err(Error::Setting { .. })), "{about}");
+    }
+}
+
+#[test]
+fn the_bounds_of_all_ranges_are_allowed() {
+    for p in [0.0, 1.0] {
+        load(
+            &RedundantObservations {
+                stay: p,
+                noise_redundant: p,
+                noise_independent: p,
+                ..Default::default()
+            },
+            1,
+        );
+        load(&ObservationDrivenTransitions { p, noise: p, ..Default::default() }, 1);
+    }
+}
+
+#[test]
+fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
+    let read = |text: &str| toml::from_str::<Box<dyn Source>>(text);
+    let short = read("type = \"pima-markov\"\npool = \"gaussian\"\ntrain = { length = 10 }").unwrap();
+    let full = toml::to_string(&short).unwrap();
+    let want = "type = \"pima-markov\"\npool = \"gaussian\"\nfile = \"pima/pima.csv\"\nstay = 0.75\n\n\
+                [train]\nsequences = 1\nlength = 10\n\n[test]\nsequences = 1\nlength = 500\n";
+    assert_eq!(full, want);
+    assert_eq!(toml::to_string(&read(&full).unwrap()).unwrap(), full);
+    let error = read("type = \"redundant-observations\"\ncopeis = 3").unwrap_err().to_string();
+    assert!(error.contains("unknown field `copeis`"), "{error}");
+    let error = read("type = \"pima-markov\"\ntest = { len = 3 }").unwrap_err().to_string();
+    assert!(error.contains("unknown field `len`"), "{error}");
+}
+
+#[test]
+fn every_source_is_listed_with_a_one_line_summary() {
+    let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
+    let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
+    assert_eq!(tags, ["observation-driven-transitions", "pima-markov", "redundant-observations"]);
+    for plugin in listed {
+        assert!(
+            plugin.summary().contains("Vail 2008") && plugin.summary().len() < 110,
+            "{}",
+            plugin.summary()
+        );
+    }
+}
+
+#[test]
+fn pima_without_its_file_says_how_to_go_on() {
+    let source = PimaMarkov { file: "/nowhere/pima.csv".into(), ..Default::default() };
+    source.check().unwrap();
+    let error = source.load(&Seed::new(1)).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read `/nowhere/pima.csv`: "), "{error}");
+    assert!(error.ends_with("or use pool = \"gaussian\""), "{error}");
+}
