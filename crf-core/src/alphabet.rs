@@ -66,6 +66,8 @@ impl PartialEq for Alphabet {
     }
 }
 
+impl Eq for Alphabet {}
+
 impl From<Vec<String>> for Alphabet {
     fn from(names: Vec<String>) -> Self {
         Alphabet::new(names)

@@ -2,6 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::potentials::Potentials;
+
 /// Where inference writes marginals; the caller owns the memory and says how much it wants to know.
 #[derive(Debug)]
 pub struct Beliefs<'a> {
@@ -27,7 +29,25 @@ pub enum EdgeBeliefs<'a> {
     PerEdge(&'a mut [f64]),
 }
 
-/// The log normaliser, what it is worth, and why the algorithm stopped.
+impl EdgeBeliefs<'_> {
+    /// Puts the marginals of edge `e`, pair by pair, where they are wanted.
+    pub fn put(&mut self, p: &Potentials<'_>, e: usize, beliefs: impl IntoIterator<Item = f64>) {
+        match self {
+            EdgeBeliefs::None => {}
+            EdgeBeliefs::PerEdge(each) => {
+                let each = &mut each[p.shape().edge_at(e)..p.shape().edge_at(e + 1)];
+                each.iter_mut().zip(beliefs).for_each(|(each, belief)| *each = belief);
+            }
+            EdgeBeliefs::PerTable { sums, weight } => {
+                let table = p.tables().of_edge.table(e);
+                let sums = &mut sums[p.tables().starts[table]..p.tables().starts[table + 1]];
+                sums.iter_mut().zip(beliefs).for_each(|(sum, belief)| *sum += *weight * belief);
+            }
+        }
+    }
+}
+
+/// The log normaliser, what it is worth, and how the algorithm came to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogZ {
     /// log Σ_y exp(score(y)).
@@ -35,14 +55,48 @@ pub struct LogZ {
     /// Whether `value` is exact.
     pub bound: Bound,
     /// How the algorithm ended.
-    pub stop: Stop,
+    pub effort: Effort,
 }
 
 impl LogZ {
     /// The answer of an algorithm that computes the sum itself.
     pub fn exact(value: f64) -> Self {
-        LogZ { value, bound: Bound::Exact, stop: Stop::Direct }
+        LogZ { value, bound: Bound::Exact, effort: Effort::DIRECT }
     }
+}
+
+/// The score of a decoded labelling, how far from the best it may be, and how the algorithm came to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decoded {
+    /// The log potential of the labelling.
+    pub score: f64,
+    /// No labelling scores more than this; `None` when the algorithm does not know.
+    pub upper: Option<f64>,
+    /// How the algorithm ended.
+    pub effort: Effort,
+}
+
+impl Decoded {
+    /// The answer of an algorithm that finds the best labelling.
+    pub fn exact(score: f64) -> Self {
+        Decoded { score, upper: Some(score), effort: Effort::DIRECT }
+    }
+}
+
+/// How an inference ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    /// Why it stopped.
+    pub stop: Stop,
+    /// How often it went over the graph.
+    pub sweeps: u32,
+    /// How much the last sweep still changed.
+    pub residual: f64,
+}
+
+impl Effort {
+    /// Of an algorithm that does not iterate.
+    pub const DIRECT: Effort = Effort { stop: Stop::Direct, sweeps: 1, residual: 0.0 };
 }
 
 /// How an answer relates to the truth.

@@ -9,7 +9,7 @@ use crate::corpus::Corpus;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::inference::Inference;
-use crate::model::{Buffer, Model};
+use crate::model::Model;
 use crate::scratch::Scratch;
 
 /// Which labelling is the answer.
@@ -51,13 +51,13 @@ pub fn evaluate(
     inference: &dyn Inference,
     decode: Decode,
 ) -> Result<Evaluation> {
-    let potential = model.bind(x)?;
+    let bound = model.bind(x)?;
     let answers = (0..x.len()).into_par_iter().map_init(
-        || (Buffer::default(), Scratch::new(), Vec::new()),
-        |(buffer, scratch, node), i| {
+        || (Scratch::new(), Scratch::new(), Vec::new()),
+        |(memory, scratch, node), i| {
             let at = |error: Error| error.at(format!("sequence {}", i + 1));
             let truth = &x.data().labels()[x.data().range(i)];
-            let mut p = potential.fill(i, buffer)?;
+            let mut p = bound.fill(i, memory)?;
             inference.supports(&p.shape())?;
             node.clear();
             node.resize(p.node().len(), 0.0);

@@ -108,10 +108,30 @@ impl Links {
         self.starts[g as usize]..self.starts[g as usize + 1]
     }
 
-    /// The targets of the features in `range`.
+    /// Adds to `scores`, by target, what function `g` with the given value is worth under weights `w`.
     #[inline]
-    pub fn targets(&self, range: Range<usize>) -> &[u32] {
-        &self.targets[range]
+    pub fn add_scores(&self, w: &[f64], g: u32, value: f64, scores: &mut [f64]) {
+        let range = self.range(g);
+        for (&target, weight) in self.targets[range.clone()].iter().zip(&w[range]) {
+            scores[target as usize] += value * weight;
+        }
+    }
+
+    /// Adds to the features of function `g` its value times the belief in their targets.
+    #[inline]
+    pub fn add_expectation(&self, g: u32, value: f64, belief: &[f64], out: &mut [f64]) {
+        let range = self.range(g);
+        for (&target, out) in self.targets[range.clone()].iter().zip(&mut out[range]) {
+            *out += value * belief[target as usize];
+        }
+    }
+
+    /// The feature of function `g` that has the given target, if there is one.
+    #[inline]
+    pub fn find(&self, g: u32, target: u32) -> Option<usize> {
+        let range = self.range(g);
+        // Targets of one function ascend.
+        self.targets[range.clone()].binary_search(&target).ok().map(|k| range.start + k)
     }
 
     fn observation_of(&self, feature: usize) -> u32 {

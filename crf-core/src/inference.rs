@@ -1,6 +1,6 @@
 use std::fmt::Debug;
 
-use crate::beliefs::{Beliefs, LogZ};
+use crate::beliefs::{Beliefs, Decoded, LogZ};
 use crate::error::Result;
 use crate::graph::Shape;
 use crate::potentials::Potentials;
@@ -19,8 +19,8 @@ pub trait Inference: Debug + Send + Sync {
     fn supports(&self, shape: &Shape<'_>) -> Result<()>;
     /// Fills `out` with marginals and returns log Z.
     fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ>;
-    /// Fills `labels` with the most likely labelling it can find and returns its score.
-    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<f64>;
+    /// Fills `labels` with the most likely labelling it can find.
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded>;
     /// The k most likely labellings, if the algorithm can list them.
     fn as_k_best(&self) -> Option<&dyn KBest> {
         None

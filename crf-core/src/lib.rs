@@ -38,7 +38,7 @@ pub mod plugin;
 mod seed;
 
 pub use crate::alphabet::{Alphabet, Label};
-pub use crate::beliefs::{Beliefs, Bound, EdgeBeliefs, LogZ, Stop};
+pub use crate::beliefs::{Beliefs, Bound, Decoded, EdgeBeliefs, Effort, LogZ, Stop};
 pub use crate::corpus::Corpus;
 pub use crate::dataset::{Column, Dataset, DatasetBuilder, Sequence, Value};
 pub use crate::error::{Error, Result, hint, nearest, require};
@@ -50,7 +50,7 @@ pub use crate::inference::{Inference, KBest, Labelling, Sampler};
 pub use crate::learner::{Fit, Iteration, Learner, Next, Problem, Run, Trace};
 pub use crate::log_linear::{LogLinear, Scorer};
 pub use crate::metric::Metric;
-pub use crate::model::{Buffer, Model, Potential};
+pub use crate::model::{BoundModel, Model};
 pub use crate::plugin::Plugin;
 pub use crate::potentials::{EdgeTables, OwnedPotentials, Potentials, Tables};
 pub use crate::prototype::{Block, Encoder, Observation, Prototype};

@@ -6,16 +6,33 @@ use crate::Label;
 use crate::beliefs::EdgeBeliefs;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use crate::feature_map::{FeatureMap, Links};
+use crate::feature_map::FeatureMap;
 use crate::graph::offsets;
-use crate::model::{Buffer, Model, Potential};
+use crate::model::{BoundModel, Model};
 use crate::potentials::{EdgeTables, Potentials, Tables};
+use crate::scratch::Scratch;
 
 /// p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight for each of its features (Vail 2008, equation 2.43).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct LogLinear {
     map: Arc<FeatureMap>,
     weights: Vec<f64>,
+}
+
+/// A model as a file has it.
+#[derive(Deserialize)]
+struct Unchecked {
+    map: Arc<FeatureMap>,
+    weights: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for LogLinear {
+    type Error = Error;
+
+    fn try_from(Unchecked { map, weights }: Unchecked) -> Result<Self> {
+        LogLinear::new(map, weights)
+    }
 }
 
 impl LogLinear {
@@ -43,10 +60,10 @@ impl LogLinear {
 
 #[typetag::serde(name = "log-linear")]
 impl Model for LogLinear {
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn Potential + 'a>> {
+    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
         let mut scorer = Scorer::new(&self.map, x)?;
         scorer.update(&self.weights);
-        Ok(Box::new(Bound { scorer, weights: &self.weights }))
+        Ok(Box::new(BoundLogLinear { scorer, weights: &self.weights }))
     }
 
     fn log_linear(&self) -> Option<&LogLinear> {
@@ -60,16 +77,28 @@ impl Model for LogLinear {
     }
 }
 
-struct Bound<'a> {
+struct BoundLogLinear<'a> {
     scorer: Scorer<'a>,
     weights: &'a [f64],
 }
 
-impl Potential for Bound<'_> {
-    fn fill<'s>(&'s self, i: usize, buffer: &'s mut Buffer) -> Result<Potentials<'s>> {
-        self.scorer.fill(self.weights, i, buffer)
+impl BoundModel for BoundLogLinear<'_> {
+    fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
+        self.scorer.fill(self.weights, i, scratch)
     }
 }
+
+/// Memory for one sequence's potentials.
+#[derive(Debug, Default)]
+struct Buffer {
+    node: Vec<f64>,
+    tables: Vec<f64>, // when they are not shared by the whole corpus
+    starts: Vec<usize>,
+    of_edge: Vec<u32>,
+}
+
+/// No more numbers than this stand in shared tables: every worker keeps what it makes of them, every shard their sums.
+const MOST_POOLED: usize = 1 << 19;
 
 /// The operations on which all likelihood, margin and selection code is built: add scores to potentials, add the
 /// features of a labelling to a vector, and add expected features under beliefs to a vector.
@@ -105,7 +134,7 @@ impl<'a> Scorer<'a> {
         let base_at = offsets((0..schema.relations().len()).map(|relation| table_len(relation as u16)));
         let table_at = offsets(x.relation_of_row().iter().map(|&relation| table_len(relation)));
         let n_rows = x.edge_rows().len();
-        let pooled = n_rows <= 64 || n_rows * 4 <= x.n_edges();
+        let pooled = n_rows <= 64 || (n_rows * 4 <= x.n_edges() && table_at[n_rows] <= MOST_POOLED);
         Ok(Scorer {
             map,
             x,
@@ -135,13 +164,12 @@ impl<'a> Scorer<'a> {
         let (state, transition) = (self.map.state(), self.map.transition());
         self.node_base.fill(0.0);
         for &(g, value) in self.x.node_base() {
-            add_scores(state, w, g, value, &mut self.node_base[self.node_at[state.owner(g) as usize]..]);
+            state.add_scores(w, g, value, &mut self.node_base[self.node_at[state.owner(g) as usize]..]);
         }
         self.edge_base.fill(0.0);
         let w = &w[state.len()..];
         for &(g, value) in self.x.edge_base() {
-            add_scores(
-                transition,
+            transition.add_scores(
                 w,
                 g,
                 value,
@@ -158,7 +186,8 @@ impl<'a> Scorer<'a> {
     }
 
     /// The potentials of sequence `i` under the weights of the last [`Scorer::update`].
-    pub fn fill<'s>(&'s self, w: &[f64], i: usize, buffer: &'s mut Buffer) -> Result<Potentials<'s>> {
+    pub fn fill<'s>(&'s self, w: &[f64], i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
+        let buffer: &mut Buffer = scratch.of();
         let (x, shape) = (self.x, self.x.data().shape(i));
         let start = x.data().range(i).start;
         let state = self.map.state();
@@ -168,7 +197,7 @@ impl<'a> Scorer<'a> {
             let kind = shape.kind(n) as usize;
             let at = node.len();
             node.extend_from_slice(&self.node_base[self.node_at[kind]..self.node_at[kind + 1]]);
-            x.nodes().for_each(start + n, |g, value| add_scores(state, w, g, value, &mut node[at..]));
+            x.nodes().for_each(start + n, |g, value| state.add_scores(w, g, value, &mut node[at..]));
         }
         let rows = x.rows_of_edges(i);
         let tables = if self.pooled {
@@ -202,29 +231,34 @@ impl<'a> Scorer<'a> {
         Potentials::new(shape, node, tables)
     }
 
-    /// Adds `scale` times the features of a labelling of sequence `i` to `out`.
-    pub fn add_features(&self, i: usize, labels: &[Label], scale: f64, out: &mut [f64]) {
+    /// Calls `f` with every feature of a labelling of sequence `i` that is not zero, and its value; one that comes from
+    /// several positions is named by each of them.
+    pub fn for_each_feature(&self, i: usize, labels: &[Label], mut f: impl FnMut(usize, f64)) {
         let (x, shape) = (self.x, self.x.data().shape(i));
         let start = x.data().range(i).start;
-        let (state, transition) = out.split_at_mut(self.map.state().len());
+        let (state, transition) = (self.map.state(), self.map.transition());
         for (n, &label) in labels.iter().enumerate() {
             let kind = shape.kind(n);
-            let mut add = |g, value: f64| add_at(self.map.state(), g, label, scale * value, state);
-            x.nodes().for_each(start + n, &mut add);
-            x.node_base()
-                .iter()
-                .filter(|(g, _)| self.map.state().owner(*g) == kind)
-                .for_each(|&(g, value)| add(g, value));
+            let mut tell = |g, value| state.find(g, label).into_iter().for_each(|k| f(k, value));
+            x.nodes().for_each(start + n, &mut tell);
+            let base = x.node_base().iter().filter(|(g, _)| state.owner(*g) == kind);
+            base.for_each(|&(g, value)| tell(g, value));
         }
         for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
             let (u, v) = shape.ends(e);
             let pair = labels[u] * shape.card(v) as u32 + labels[v];
             let relation = shape.relation(e);
-            let mut add = |g, value: f64| add_at(self.map.transition(), g, pair, scale * value, transition);
-            x.edge_rows().for_each(row as usize, &mut add);
-            let base = x.edge_base().iter().filter(|(g, _)| self.map.transition().owner(*g) == relation);
-            base.for_each(|&(g, value)| add(g, value));
+            let mut tell =
+                |g, value| transition.find(g, pair).into_iter().for_each(|k| f(state.len() + k, value));
+            x.edge_rows().for_each(row as usize, &mut tell);
+            let base = x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation);
+            base.for_each(|&(g, value)| tell(g, value));
         }
+    }
+
+    /// Adds `scale` times the features of a labelling of sequence `i` to `out`.
+    pub fn add_features(&self, i: usize, labels: &[Label], scale: f64, out: &mut [f64]) {
+        self.for_each_feature(i, labels, |k, value| out[k] += scale * value);
     }
 
     /// How many numbers [`Scorer::edge_beliefs`] needs to sum edge marginals over the whole corpus.
@@ -260,7 +294,7 @@ impl<'a> Scorer<'a> {
         for n in 0..shape.n_nodes() {
             let belief = &node[shape.node_at(n)..shape.node_at(n + 1)];
             let kind = shape.kind(n);
-            let mut add = |g, value: f64| add_expectation(self.map.state(), g, weight * value, belief, state);
+            let mut add = |g, value: f64| self.map.state().add_expectation(g, weight * value, belief, state);
             x.nodes().for_each(start + n, &mut add);
             x.node_base()
                 .iter()
@@ -287,40 +321,12 @@ impl<'a> Scorer<'a> {
     fn add_row(&self, row: usize, belief: &[f64], out: &mut [f64]) {
         let (x, links) = (self.x, self.map.transition());
         let relation = x.relation_of_row()[row];
-        let mut add = |g, value| add_expectation(links, g, value, belief, out);
+        let mut add = |g, value| links.add_expectation(g, value, belief, out);
         x.edge_rows().for_each(row, &mut add);
         x.edge_base()
             .iter()
             .filter(|(g, _)| links.owner(*g) == relation)
             .for_each(|&(g, value)| add(g, value));
-    }
-}
-
-/// Adds to `scores`, by target, what function `g` with the given value is worth.
-#[inline]
-fn add_scores(links: &Links, w: &[f64], g: u32, value: f64, scores: &mut [f64]) {
-    let range = links.range(g);
-    for (&target, weight) in links.targets(range.clone()).iter().zip(&w[range]) {
-        scores[target as usize] += value * weight;
-    }
-}
-
-/// Adds `value` to the feature of function `g` that has the given target, if there is one.
-#[inline]
-fn add_at(links: &Links, g: u32, target: u32, value: f64, out: &mut [f64]) {
-    let range = links.range(g);
-    // Targets of one function ascend.
-    if let Ok(k) = links.targets(range.clone()).binary_search(&target) {
-        out[range.start + k] += value;
-    }
-}
-
-/// Adds to the features of function `g` its value times the belief in their targets.
-#[inline]
-fn add_expectation(links: &Links, g: u32, value: f64, belief: &[f64], out: &mut [f64]) {
-    let range = links.range(g);
-    for (&target, out) in links.targets(range.clone()).iter().zip(&mut out[range]) {
-        *out += value * belief[target as usize];
     }
 }
 
@@ -335,5 +341,5 @@ fn fill_table(
 ) {
     let relation = x.relation_of_row()[row] as usize;
     table.copy_from_slice(&base[base_at[relation]..base_at[relation + 1]]);
-    x.edge_rows().for_each(row, |g, value| add_scores(map.transition(), w, g, value, table));
+    x.edge_rows().for_each(row, |g, value| map.transition().add_scores(w, g, value, table));
 }

@@ -7,7 +7,7 @@ use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 #[doc(hidden)]
-pub use inventory;
+pub use {inventory, schemars};
 
 /// What a linked plugin says about itself; `crf_core::plugin!` adds it to the list.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Plugin {
 macro_rules! plugin {
     ($kind:literal, $type:ty, $tag:literal) => {
         $crate::plugin::inventory::submit! {
-            $crate::Plugin { kind: $kind, tag: $tag, schema: || schemars::schema_for!($type) }
+            $crate::Plugin { kind: $kind, tag: $tag, schema: || $crate::plugin::schemars::schema_for!($type) }
         }
     };
 }

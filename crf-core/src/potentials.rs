@@ -170,7 +170,6 @@ pub struct OwnedPotentials {
     /// The table of each edge; empty when all use the first.
     pub of_edge: Vec<u32>,
     starts: Vec<usize>,
-    version: u64,
 }
 
 impl OwnedPotentials {
@@ -178,7 +177,7 @@ impl OwnedPotentials {
     pub fn chain(len: usize, labels: usize, node: Vec<f64>, tables: Vec<f64>, of_edge: Vec<u32>) -> Self {
         let size = labels * labels;
         let starts = (0..=tables.len() / size).map(|k| k * size).collect();
-        OwnedPotentials { len, labels, node, tables, of_edge, starts, version: Tables::new_version() }
+        OwnedPotentials { len, labels, node, tables, of_edge, starts }
     }
 
     /// A chain with potentials drawn uniformly between `-scale` and `scale`.
@@ -191,11 +190,12 @@ impl OwnedPotentials {
         OwnedPotentials::chain(len, labels, node, tables, Vec::new())
     }
 
-    /// A view for inference; editing the tables afterwards needs a new one.
+    /// A view for inference, with a version of its own: the tables may have been edited since the last one.
     pub fn view(&mut self) -> Potentials<'_> {
         let of_edge =
             if self.of_edge.is_empty() { EdgeTables::Shared } else { EdgeTables::Each(&self.of_edge) };
-        let tables = Tables { values: &self.tables, starts: &self.starts, of_edge, version: self.version };
+        let version = Tables::new_version();
+        let tables = Tables { values: &self.tables, starts: &self.starts, of_edge, version };
         let shape = Shape::Chain { len: self.len, labels: self.labels };
         Potentials::new(shape, &mut self.node, tables).expect("an owned chain has matching sizes")
     }

@@ -5,7 +5,7 @@ use crate::{Alphabet, Label};
 
 /// What the positions of a dataset carry: channels, the label alphabet of each kind of node, and the
 /// relations that edges can have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     channels: Vec<Channel>,
     kinds: Vec<NodeKind>,
@@ -13,7 +13,7 @@ pub struct Schema {
 }
 
 /// One named column of observations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
     /// The name by which prototypes refer to the channel.
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Channel {
 }
 
 /// Whether a channel holds numbers or symbols.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChannelKind {
     /// Finite real numbers.
     Real,
@@ -31,7 +31,7 @@ pub enum ChannelKind {
 }
 
 /// A kind of node with the labels it can take.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeKind {
     /// The name of the kind; a chain's only kind is `label`.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct NodeKind {
 }
 
 /// A kind of edge with the kinds of node at its two ends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
     /// The name of the relation; a chain's only relation is `next`.
     pub name: String,

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Sharing, chains, features, random_corpus, random_labels, random_weights, real, two_kinds};
-use crf_core::{Buffer, DatasetBuilder, FeatureMap, Scorer, Target};
+use crf_core::{DatasetBuilder, FeatureMap, Scorer, Scratch, Target};
 use proptest::prelude::*;
 
 fn names(map: &FeatureMap) -> Vec<String> {
@@ -128,7 +128,7 @@ proptest! {
         let mut of_narrow = Scorer::new(&narrow, &x).unwrap();
         of_wide.update(&w);
         of_narrow.update(&few);
-        let (mut one, mut other) = (Buffer::default(), Buffer::default());
+        let (mut one, mut other) = (Scratch::new(), Scratch::new());
         for i in 0..data.len() {
             let labels = random_labels(seed, &data, i);
             let a = of_wide.fill(&w, i, &mut one).unwrap().score(&labels);

@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Sharing, features, labelled, random_corpus, random_labels, random_weights};
-use crf_core::{Buffer, EdgeBeliefs, EdgeTables, LogLinear, Model as _, Potentials, Scorer, oracle};
+use crf_core::{EdgeBeliefs, EdgeTables, LogLinear, Model as _, Potentials, Scorer, Scratch, oracle};
 use proptest::prelude::*;
 
 fn sharing() -> impl Strategy<Value = Sharing> {
@@ -56,7 +56,7 @@ proptest! {
         let w = random_weights(seed, map.len());
         let mut scorer = Scorer::new(&map, &x).unwrap();
         scorer.update(&w);
-        let mut buffer = Buffer::default();
+        let mut buffer = Scratch::new();
         for i in 0..data.len() {
             let labels = random_labels(seed, &data, i);
             let mut of = vec![0.0; map.len()];
@@ -77,7 +77,7 @@ proptest! {
         scorer.update(&w);
         let (mut got, mut want) = (vec![0.0; map.len()], vec![0.0; map.len()]);
         let (mut sums, mut own) = (vec![0.0; scorer.n_sums()], Vec::new());
-        let mut buffer = Buffer::default();
+        let mut buffer = Scratch::new();
         for i in (0..data.len()).filter(|&i| data.range(i).len() <= 4) {
             let weight = data.weight(i);
             let p = scorer.fill(&w, i, &mut buffer).unwrap();
@@ -102,7 +102,7 @@ proptest! {
         let (map, x) = (fitted.map().unwrap(), fitted.encode(data.clone()).unwrap());
         let (old, new) = (random_weights(seed, map.len()), random_weights(!seed, map.len()));
         let (mut used, mut fresh) = (Scorer::new(&map, &x).unwrap(), Scorer::new(&map, &x).unwrap());
-        let (mut one, mut other) = (Buffer::default(), Buffer::default());
+        let (mut one, mut other) = (Scratch::new(), Scratch::new());
         used.update(&old);
         for i in 0..data.len() {
             used.fill(&old, i, &mut one).unwrap();
@@ -142,7 +142,7 @@ fn one_row_makes_one_shared_table_with_one_version_per_update() {
     let w = random_weights(3, map.len());
     let version = |scorer: &mut Scorer<'_>| {
         scorer.update(&w);
-        let mut buffer = Buffer::default();
+        let mut buffer = Scratch::new();
         let p = scorer.fill(&w, 0, &mut buffer).unwrap();
         assert!(matches!(p.tables().of_edge, EdgeTables::Shared));
         p.tables().version
@@ -158,7 +158,7 @@ fn a_model_binds_fills_and_describes_itself() {
     let model = LogLinear::new(map, vec![0.0, 1.0, 0.5, -3.0, 0.0, 2.0]).unwrap();
     let x = fitted.encode(data).unwrap();
     let bound = model.bind(&x).unwrap();
-    let mut buffer = Buffer::default();
+    let mut buffer = Scratch::new();
     let p = bound.fill(0, &mut buffer).unwrap();
     assert_eq!(p.node(), [0.0, 1.0, 0.0, 1.0]);
     assert_eq!(p.tables().of(0), [0.5, -3.0, 0.0, 2.0]);

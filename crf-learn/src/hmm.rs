@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Buffer, Corpus, EdgeTables, Error, FeatureMap, Fit, Label, Learner, LogLinear, Model, Potential,
-    Potentials, Problem, Result, Run, Schema, Shape, Stop, Tables, Target, Trace, require,
+    BoundModel, Corpus, EdgeTables, Error, FeatureMap, Fit, Label, Learner, LogLinear, Model, Potentials,
+    Problem, Result, Run, Schema, Scratch, Shape, Stop, Tables, Target, Trace, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -321,7 +321,7 @@ impl HmmModel {
 
 #[typetag::serde(name = "hmm")]
 impl Model for HmmModel {
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn Potential + 'a>> {
+    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
         let schema: &Schema = self.map.schema();
         if schema != &**x.data().schema() || !x.data().is_chains() {
             return Err(Error::data(
@@ -361,6 +361,10 @@ impl Model for HmmModel {
     }
 }
 
+/// Memory for one sequence's node potentials.
+#[derive(Default)]
+struct Node(Vec<f64>);
+
 struct Bound<'a> {
     model: &'a HmmModel,
     x: &'a Corpus,
@@ -368,12 +372,12 @@ struct Bound<'a> {
     version: u64,
 }
 
-impl Potential for Bound<'_> {
-    fn fill<'s>(&'s self, i: usize, buffer: &'s mut Buffer) -> Result<Potentials<'s>> {
+impl BoundModel for Bound<'_> {
+    fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let (model, x) = (self.model, self.x);
         let n = model.start.len();
         let range = x.data().range(i);
-        let node = &mut buffer.node;
+        let Node(node) = scratch.of();
         node.clear();
         for t in range.clone() {
             let at = node.len();

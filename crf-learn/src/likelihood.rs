@@ -44,17 +44,17 @@ impl<'a> Likelihood<'a> {
         part: &mut Part,
         worker: &mut Worker,
     ) -> Result<()> {
-        let Worker { buffer, scratch, node, edge } = worker;
+        let Worker { potentials, inference, node, edge } = worker;
         let data = self.scorer.corpus().data();
         let weight = sign * data.weight(i);
-        let mut p = self.scorer.fill(w, i, buffer)?;
+        let mut p = self.scorer.fill(w, i, potentials)?;
         if clamped {
             p.clamp(&data.labels()[data.range(i)]);
         }
         node.resize(p.node().len(), 0.0);
         let (gradient, sums) = part.vector.split_at_mut(w.len());
         let mut beliefs = Beliefs { node, edge: self.scorer.edge_beliefs(i, weight, sums, edge) };
-        let log_z = self.inference.infer(&p, &mut beliefs, scratch)?;
+        let log_z = self.inference.infer(&p, &mut beliefs, inference)?;
         part.value += weight * log_z.value;
         part.exact &= log_z.bound == Bound::Exact;
         self.scorer.add_expected(i, node, edge, weight, gradient);

@@ -1,4 +1,4 @@
-use crf_core::{Buffer, Result, Scratch};
+use crf_core::{Result, Scratch};
 
 /// A function of the weights that is a sum over the items (sequences) of a corpus.
 ///
@@ -52,9 +52,9 @@ impl Part {
 #[derive(Debug, Default)]
 pub struct Worker {
     /// For potentials.
-    pub buffer: Buffer,
+    pub potentials: Scratch,
     /// For inference.
-    pub scratch: Scratch,
+    pub inference: Scratch,
     /// For node beliefs.
     pub node: Vec<f64>,
     /// For edge beliefs.

@@ -1,4 +1,5 @@
 //! The likelihood's gradient against central differences, for every kind of feature.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
 
@@ -6,7 +7,6 @@ use common::{Draw, Encoded, INFERENCE, data};
 use crf_learn::Function as _;
 use crf_learn::{Likelihood, Penalised, Penalty, Sharded};
 use proptest::prelude::*;
-use rand::RngExt as _;
 
 /// Feature lists that together hold every prototype, as state and as transition features.
 const FEATURES: [&str; 8] = [

@@ -1,4 +1,5 @@
 //! A hidden Markov model and the CRF it is converted to give the same posteriors.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
 
@@ -6,7 +7,7 @@ use std::sync::Arc;
 
 use common::{Draw, INFERENCE, data, quiet};
 use crf_core::{
-    Beliefs, Buffer, Corpus, EdgeBeliefs, Features, Inference as _, Learner as _, Model, Problem, Scratch,
+    Beliefs, Corpus, EdgeBeliefs, Features, Inference as _, Learner as _, Model, Problem, Scratch,
 };
 use crf_learn::{Emission, Hmm, HmmModel};
 use proptest::prelude::*;
@@ -32,7 +33,7 @@ fn both(draw: &Draw, hmm: &Hmm, emitted: &str, crf: &str) -> ((HmmModel, Corpus)
 /// All node marginals.
 fn posteriors(model: &dyn Model, corpus: &Corpus) -> Vec<f64> {
     let bound = model.bind(corpus).unwrap();
-    let (mut buffer, mut scratch, mut all) = (Buffer::default(), Scratch::new(), Vec::new());
+    let (mut buffer, mut scratch, mut all) = (Scratch::new(), Scratch::new(), Vec::new());
     for i in 0..corpus.len() {
         let p = bound.fill(i, &mut buffer).unwrap();
         let mut node = vec![0.0; p.node().len()];

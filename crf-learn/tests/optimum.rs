@@ -1,4 +1,5 @@
 //! Trained weights against the conditions that only an optimum fulfils.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
 
@@ -62,8 +63,8 @@ proptest! {
 fn both_optimizers_agree_without_an_l1_penalty() {
     let encoded = encoded(5, 3);
     let learner = |optimizer| Mle { l2: 0.5, optimizer: Some(optimizer), stop: TIGHT, ..Mle::default() };
-    let (a, ..) = train(&learner(Box::new(Lbfgs::default())), &encoded);
-    let (b, ..) = train(&learner(Box::new(OwlQn::default())), &encoded);
+    let (a, ..) = train(&learner(Box::<Lbfgs>::default()), &encoded);
+    let (b, ..) = train(&learner(Box::<OwlQn>::default()), &encoded);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-4));
 }
 

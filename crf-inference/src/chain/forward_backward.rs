@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, EdgeBeliefs, Inference, KBest, Label, Labelling, LogZ, Potentials, Result, Rng, Sampler,
-    Scratch, Shape,
+    Beliefs, Decoded, EdgeBeliefs, Inference, KBest, Label, Labelling, LogZ, Potentials, Result, Rng,
+    Sampler, Scratch, Shape,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,28 +52,16 @@ impl Inference for ForwardBackward {
         let lattice: &mut Lattice = scratch.of();
         lattice.fill(p)?;
         lattice.node_marginals(out.node);
-        let shape = p.shape();
-        match &mut out.edge {
-            EdgeBeliefs::None => {}
-            EdgeBeliefs::PerEdge(each) => {
-                (0..shape.n_edges()).for_each(|e| {
-                    lattice.edge_marginals(p, e, |pair, belief| each[shape.edge_at(e) + pair] = belief);
-                });
-            }
-            EdgeBeliefs::PerTable { sums, weight } => {
-                (0..shape.n_edges()).for_each(|e| {
-                    let start = p.tables().starts[p.tables().of_edge.table(e)];
-                    lattice.edge_marginals(p, e, |pair, belief| sums[start + pair] += *weight * belief);
-                });
-            }
+        if !matches!(out.edge, EdgeBeliefs::None) {
+            (0..len.saturating_sub(1)).for_each(|e| out.edge.put(p, e, lattice.edge_marginals(p, e)));
         }
         Ok(LogZ::exact(lattice.log_z()))
     }
 
-    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<f64> {
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let (len, n_labels) = super::chain(&p.shape())?;
         assert_eq!(labels.len(), len, "one label per position");
-        viterbi::decode(p, len, n_labels, labels, scratch.of())
+        viterbi::decode(p, len, n_labels, labels, scratch.of()).map(Decoded::exact)
     }
 
     fn as_k_best(&self) -> Option<&dyn KBest> {

@@ -71,17 +71,15 @@ impl Lattice {
         }
     }
 
-    /// Calls `out` with `i · L + j` and p(y_e = i, y_{e+1} = j) for all pairs of labels on edge `e`.
-    pub fn edge_marginals(&self, p: &Potentials<'_>, e: usize, mut out: impl FnMut(usize, f64)) {
+    /// p(y_e = i, y_{e+1} = j) for all pairs of labels on edge `e`, row by row.
+    pub fn edge_marginals<'a>(&'a self, p: &'a Potentials<'_>, e: usize) -> impl Iterator<Item = f64> + 'a {
         let l = self.labels;
         let table = p.tables().of(e);
-        for i in 0..l {
-            for j in 0..l {
-                let at = (e + 1) * l + j;
-                let score = self.alpha[e * l + i] + table[i * l + j] + p.node()[at] + self.beta[at];
-                out(i * l + j, (score - self.log_z).exp());
-            }
-        }
+        (0..l * l).map(move |pair| {
+            let at = (e + 1) * l + pair % l;
+            let score = self.alpha[e * l + pair / l] + table[pair] + p.node()[at] + self.beta[at];
+            (score - self.log_z).exp()
+        })
     }
 
     /// The probability that positions `start`, `start + 1`, … have exactly the given labels.

@@ -11,25 +11,25 @@ use crf_inference::ForwardBackward;
 use rand::RngExt as _;
 
 /// A run that nobody watches.
-pub fn quiet<R>(seed: u64, f: impl FnOnce(&mut Run<'_>) -> R) -> R {
+pub(crate) fn quiet<R>(seed: u64, f: impl FnOnce(&mut Run<'_>) -> R) -> R {
     f(&mut Run::new(Seed::new(seed), &mut |_| Next::Continue))
 }
 
-pub const INFERENCE: ForwardBackward = ForwardBackward { domain: crf_inference::Domain::Auto };
+pub(crate) const INFERENCE: ForwardBackward = ForwardBackward { domain: crf_inference::Domain::Auto };
 
 /// What to draw.
 #[derive(Debug, Clone)]
-pub struct Draw {
-    pub sequences: usize,
-    pub length: usize,
-    pub labels: usize,
+pub(crate) struct Draw {
+    pub(crate) sequences: usize,
+    pub(crate) length: usize,
+    pub(crate) labels: usize,
     /// How many of ten positions lose their label.
-    pub unlabelled: u32,
-    pub seed: u64,
+    pub(crate) unlabelled: u32,
+    pub(crate) seed: u64,
 }
 
 /// Sequences with two real channels that depend on the label and a symbolic one that does so too.
-pub fn data(draw: &Draw) -> Dataset {
+pub(crate) fn data(draw: &Draw) -> Dataset {
     let channel = |name: &str, kind| Channel { name: name.into(), kind };
     let channels = vec![
         channel("x", ChannelKind::Real),
@@ -59,19 +59,19 @@ pub fn data(draw: &Draw) -> Dataset {
 }
 
 /// Encoded data with their features.
-pub struct Encoded {
-    pub corpus: Corpus,
-    pub map: Arc<FeatureMap>,
+pub(crate) struct Encoded {
+    pub(crate) corpus: Corpus,
+    pub(crate) map: Arc<FeatureMap>,
 }
 
 impl Encoded {
-    pub fn new(features: &str, data: Dataset) -> Self {
+    pub(crate) fn new(features: &str, data: Dataset) -> Self {
         let features: Features = serde_json::from_str(features).unwrap();
         let fitted = features.fit(&data).unwrap();
         Encoded { map: Arc::new(fitted.map().unwrap()), corpus: fitted.encode(Arc::new(data)).unwrap() }
     }
 
-    pub fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {
+    pub(crate) fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {
         Problem { train: &self.corpus, valid: None, map: &self.map, inference, start: None }
     }
 }
