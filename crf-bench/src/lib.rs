@@ -1,1 +1,34 @@
+//! Experiments from a file to a report: configs, cells, claims, tables, figures, and the command line.
+//!
+//! What an experiment compares lives in the crates linked below; this one only knows their traits.
 #![forbid(unsafe_code)]
+
+pub mod config;
+
+mod cell;
+mod runner;
+
+mod estimate;
+mod summary;
+
+mod claim;
+pub mod claims;
+
+pub mod report;
+
+pub mod cli;
+mod error;
+mod progress;
+
+pub use crate::cell::{Cell, Seconds};
+pub use crate::claim::{At, Claim, Names, Outcome, Statement, Verdict};
+pub use crate::error::{Error, Result};
+pub use crate::estimate::Estimate;
+pub use crate::runner::{Results, n_jobs, run};
+pub use crate::summary::{Column, Line, Summary};
+
+// Plugins are named by tag only; without these lines the linker would leave them out.
+use crf_datasets as _;
+use crf_inference as _;
+use crf_learn as _;
+use crf_select as _;

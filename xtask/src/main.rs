@@ -1,1 +1,6 @@
-fn main() {}
+//! The workspace's own commands; `cargo xtask --help` lists them.
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    crf_bench::cli::main()
+}

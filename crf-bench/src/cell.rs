@@ -1,0 +1,188 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use crf_core::metrics::ErrorRate;
+use crf_core::{
+    Corpus, FeatureMap, LogLinear, Metric as _, Model, Next, Problem, Run, Seed, Splits, Stop, evaluate,
+};
+use serde::Serialize;
+
+use crate::config::{Method, Plan};
+use crate::error::{Error, Result};
+
+/// What came of one method at one point of the sweep in one trial.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The number of the method.
+    pub method: usize,
+    /// The number of the sweep point.
+    pub point: usize,
+    /// The trial, from 1.
+    pub trial: u32,
+    /// The seed of the learner, shortened.
+    pub seed: String,
+    /// The value of each metric.
+    pub metrics: Vec<f64>,
+    /// How many features the model has.
+    pub features: usize,
+    /// Why training ended.
+    pub stop: Stop,
+    /// How many iterations it took.
+    pub iterations: usize,
+    /// How long it all took.
+    pub seconds: Seconds,
+}
+
+/// How long the parts of a cell took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Seconds {
+    /// Drawing or reading the data, which all methods share.
+    pub data: f64,
+    /// Fitting and evaluating the observation functions.
+    pub encode: f64,
+    /// Selection and training.
+    pub train: f64,
+    /// Predicting and measuring.
+    pub evaluate: f64,
+}
+
+/// Runs all methods on the data of one point and trial.
+///
+/// A cell depends on the config and its own name only: seeds come from names, never from what ran before.
+pub(crate) fn run_methods(plan: &Plan, point: usize, trial: u32) -> Result<Vec<Cell>> {
+    let settings = &plan.points[point].settings;
+    let place = |what: &str| match settings.is_empty() {
+        true => format!("{what}, trial {trial}"),
+        false => format!("{what}, {settings}, trial {trial}"),
+    };
+    let root = Seed::new(plan.experiment.seed);
+    let of_data = settings.filter(|key| key == "dataset" || key.starts_with("dataset."));
+    let data_seed = root.child("data").child(&format!("trial {trial}")).child(&of_data.to_string());
+    let clock = Instant::now();
+    let splits = plan.points[point].dataset.load(&data_seed);
+    let splits = splits.map_err(|source| Error::Cell { cell: place("dataset"), source })?;
+    let data = Data::new(splits, clock.elapsed().as_secs_f64());
+    let methods = plan.points[point].methods.iter().enumerate();
+    let cells = methods.map(|(number, (name, method))| {
+        let seed = root.child("learner").child(name);
+        let seed = seed.child(&format!("trial {trial}")).child(&settings.to_string());
+        let cell = place(&format!("method {name}"));
+        let metrics = |evaluation: &_| {
+            let metrics = plan.experiment.metrics.iter();
+            metrics.map(|metric| metric.measure(evaluation)).collect::<crf_core::Result<Vec<f64>>>()
+        };
+        match run_method(method, &data, seed, &cell, metrics) {
+            Ok(outcome) => Ok(Cell { method: number, point, trial, ..outcome }),
+            Err(source) => Err(Error::Cell { cell, source }),
+        }
+    });
+    cells.collect()
+}
+
+struct Data {
+    train: Arc<crf_core::Dataset>,
+    holdout: Option<Arc<crf_core::Dataset>>,
+    test: Arc<crf_core::Dataset>,
+    seconds: f64,
+}
+
+impl Data {
+    fn new(Splits { train, holdout, test }: Splits, seconds: f64) -> Self {
+        Data { train: train.into(), holdout: holdout.map(Arc::new), test: test.into(), seconds }
+    }
+}
+
+fn run_method(
+    method: &Method,
+    data: &Data,
+    seed: Seed,
+    cell: &str,
+    metrics: impl Fn(&crf_core::Evaluation) -> crf_core::Result<Vec<f64>>,
+) -> crf_core::Result<Cell> {
+    let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
+    let clock = Instant::now();
+    let fitted = method.features.fit(&data.train)?;
+    let map = Arc::new(fitted.map()?);
+    let train = fitted.encode(data.train.clone())?;
+    let holdout = data.holdout.clone().map(|data| fitted.encode(data)).transpose()?;
+    let test = fitted.encode(data.test.clone())?;
+    seconds.encode = clock.elapsed().as_secs_f64();
+
+    let clock = Instant::now();
+    let problem = Problem {
+        train: &train,
+        valid: holdout.as_ref(),
+        map: &map,
+        inference: &*method.inference,
+        start: None,
+    };
+    let map = select(method, &problem, seed)?;
+    let problem = Problem { map: &map, ..problem };
+    let mut observer = |iteration: &crf_core::Iteration| {
+        tracing::debug!(cell, ?iteration);
+        Next::Continue
+    };
+    let fit = method.learner.fit(&problem, &mut Run::new(seed, &mut observer))?;
+    seconds.train = clock.elapsed().as_secs_f64();
+    if matches!(fit.trace.stop, Stop::Budget | Stop::Diverging) {
+        tracing::warn!(cell, "training {}", fit.trace.stop);
+    }
+
+    let clock = Instant::now();
+    let evaluation = evaluate(&*fit.model, &test, &*method.inference, method.decode)?;
+    let metrics = metrics(&evaluation)?;
+    seconds.evaluate = clock.elapsed().as_secs_f64();
+    tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
+    Ok(Cell {
+        method: 0,
+        point: 0,
+        trial: 0,
+        seed: seed.short(),
+        metrics,
+        features: fit.model.log_linear().map_or(map.len(), |model| model.map().len()),
+        stop: fit.trace.stop,
+        iterations: fit.trace.iterations.len(),
+        seconds,
+    })
+}
+
+/// The features that the method's selector chooses.
+///
+/// Of the selector's candidates the one with the lowest error on the holdout data wins, or with the lowest
+/// training objective when there are none; of equal ones the smallest.
+fn select(method: &Method, problem: &Problem<'_>, seed: Seed) -> crf_core::Result<Arc<FeatureMap>> {
+    if method.selector.typetag_name() == "none" {
+        // Its only candidate wins; there is no need to train it twice.
+        return Ok(problem.map.clone());
+    }
+    let mut best: Option<(f64, Arc<FeatureMap>)> = None;
+    let mut go_on = |_: &crf_core::Iteration| Next::Continue;
+    let mut run = Run::new(seed.child("selector"), &mut go_on);
+    method.selector.path(problem, &mut run, &mut |candidate| {
+        let (narrow, _) = problem.map.narrow(|k| candidate.features.binary_search(&k).is_ok());
+        let narrow = Arc::new(narrow);
+        let score = match (problem.valid, candidate.objective) {
+            (None, Some(objective)) => objective,
+            (valid, _) => {
+                let model: Box<dyn Model> = match candidate.weights {
+                    Some(weights) => Box::new(LogLinear::new(narrow.clone(), weights.to_vec())?),
+                    None => {
+                        let mut go_on = |_: &crf_core::Iteration| Next::Continue;
+                        let problem = Problem { map: &narrow, ..*problem };
+                        method.learner.fit(&problem, &mut Run::new(seed, &mut go_on))?.model
+                    }
+                };
+                error(&*model, valid.unwrap_or(problem.train), method)?
+            }
+        };
+        if best.as_ref().is_none_or(|(lowest, _)| score < *lowest) {
+            best = Some((score, narrow));
+        }
+        Ok(Next::Continue)
+    })?;
+    best.map(|(_, map)| map).ok_or_else(|| crf_core::Error::data("the selector proposed no features"))
+}
+
+fn error(model: &dyn Model, on: &Corpus, method: &Method) -> crf_core::Result<f64> {
+    ErrorRate {}.measure(&evaluate(model, on, &*method.inference, method.decode)?)
+}

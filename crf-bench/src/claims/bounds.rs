@@ -1,0 +1,73 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::place;
+use crate::claim::{At, Claim, Names, Verdict};
+use crate::config::Fault;
+use crate::summary::Summary;
+
+macro_rules! bound {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, $holds:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $type {
+            /// Whose results.
+            pub method: String,
+            /// Which metric.
+            pub metric: String,
+            /// The bound on the mean.
+            pub value: f64,
+            /// At which points; the claim must hold at all of them.
+            #[serde(default, skip_serializing_if = "At::is_empty")]
+            pub at: At,
+        }
+
+        crf_core::plugin!("claim", $type, $tag);
+
+        #[typetag::serde(name = $tag)]
+        impl Claim for $type {
+            fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+                names.method("method", &self.method)?;
+                names.metric("metric", &self.metric)?;
+                names.at(&self.at)
+            }
+
+            fn judge(&self, summary: &Summary) -> Verdict {
+                let (method, metric) = (summary.method(&self.method), summary.metric(&self.metric));
+                let holds: fn(f64, f64) -> bool = $holds;
+                let verdicts = summary.at(&self.at.0).into_iter().map(|point| {
+                    let of = summary.estimate(method, point, metric);
+                    Verdict::new(holds(of.mean, self.value), format!("{}{of}", place(&summary.points[point])))
+                });
+                Verdict::all(verdicts.collect())
+            }
+        }
+    };
+}
+
+bound!(
+    /// The metric's mean is at most a value.
+    AtMost, "at-most", |mean, value| mean <= value
+);
+
+bound!(
+    /// The metric's mean is at least a value.
+    AtLeast, "at-least", |mean, value| mean >= value
+);
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{holds, summary};
+
+    #[test]
+    fn bounds_hold_at_all_points_or_not_at_all() {
+        let of = summary(&[0.1, 0.2], &[0.0; 2]);
+        let claim =
+            |tag: &str, value| format!(r#"{tag} = {{ method = "A", metric = "error", value = {value} }}"#);
+        assert_eq!(holds(&claim("at-most", 0.25), &of), Some(true));
+        assert_eq!(holds(&claim("at-most", 0.15), &of), Some(false));
+        assert_eq!(holds(&claim("at-least", 0.05), &of), Some(true));
+        assert_eq!(holds(&claim("at-least", 0.15), &of), Some(false));
+    }
+}

@@ -1,0 +1,130 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::place;
+use crate::claim::{At, Claim, Names, Verdict};
+use crate::config::Fault;
+use crate::summary::Summary;
+
+/// One method is better than another: the 95% interval of their difference, trial by trial, excludes 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Better {
+    /// The better method.
+    pub method: String,
+    /// The other one.
+    pub than: String,
+    /// Which metric.
+    pub metric: String,
+    /// At which points; the claim must hold at all of them.
+    #[serde(default, skip_serializing_if = "At::is_empty")]
+    pub at: At,
+}
+
+crf_core::plugin!("claim", Better, "better");
+
+#[typetag::serde(name = "better")]
+impl Claim for Better {
+    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+        names.method("method", &self.method)?;
+        names.method("than", &self.than)?;
+        names.metric("metric", &self.metric)?;
+        names.at(&self.at)
+    }
+
+    fn judge(&self, summary: &Summary) -> Verdict {
+        compare(summary, &self.method, &self.than, &self.metric, &self.at, |difference, higher| {
+            if higher { difference.low() > 0.0 } else { difference.high() < 0.0 }
+        })
+    }
+}
+
+/// Two methods are equal: their means are not further apart than `within`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Equal {
+    /// One method.
+    pub method: String,
+    /// The other one.
+    pub other: String,
+    /// Which metric.
+    pub metric: String,
+    /// At which points; the claim must hold at all of them.
+    #[serde(default, skip_serializing_if = "At::is_empty")]
+    pub at: At,
+    /// How far apart the means may be.
+    pub within: f64,
+}
+
+crf_core::plugin!("claim", Equal, "equal");
+
+#[typetag::serde(name = "equal")]
+impl Claim for Equal {
+    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+        names.method("method", &self.method)?;
+        names.method("other", &self.other)?;
+        names.metric("metric", &self.metric)?;
+        names.at(&self.at)
+    }
+
+    fn judge(&self, summary: &Summary) -> Verdict {
+        compare(summary, &self.method, &self.other, &self.metric, &self.at, |difference, _| {
+            difference.mean.abs() <= self.within
+        })
+    }
+}
+
+/// Judges the difference of two methods at each point; `holds` also learns whether higher is better.
+fn compare(
+    summary: &Summary,
+    method: &str,
+    than: &str,
+    metric: &str,
+    at: &At,
+    holds: impl Fn(crate::Estimate, bool) -> bool,
+) -> Verdict {
+    let (a, b, m) = (summary.method(method), summary.method(than), summary.metric(metric));
+    let verdicts = summary.at(&at.0).into_iter().map(|point| {
+        let difference = summary.difference(a, b, point, m);
+        let evidence = format!(
+            "{}{method} {}, {than} {}, difference {difference}",
+            place(&summary.points[point]),
+            summary.estimate(a, point, m),
+            summary.estimate(b, point, m),
+        );
+        Verdict::new(holds(difference, summary.metrics[m].higher_is_better), evidence)
+    });
+    Verdict::all(verdicts.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{holds, summary};
+
+    const BETTER: &str = r#"better = { method = "A", than = "B", metric = "error" }"#;
+
+    #[test]
+    fn better_needs_a_significant_difference_at_every_point() {
+        assert_eq!(holds(BETTER, &summary(&[0.1, 0.2], &[0.2, 0.3])), Some(true));
+        assert_eq!(holds(BETTER, &summary(&[0.1, 0.3], &[0.2, 0.2])), Some(false));
+        assert_eq!(holds(BETTER, &summary(&[0.1, 0.2], &[0.1001, 0.3])), Some(false));
+    }
+
+    #[test]
+    fn at_chooses_the_points() {
+        let of = summary(&[0.1, 0.3], &[0.2, 0.2]);
+        let at = |x: &str| {
+            format!(r#"better = {{ method = "A", than = "B", metric = "error", at = {{ x = {x} }} }}"#)
+        };
+        assert_eq!(holds(&at("0"), &of), Some(true));
+        assert_eq!(holds(&at("1.0"), &of), Some(false));
+        assert_eq!(holds(&at("7"), &of), None);
+    }
+
+    #[test]
+    fn equal_is_a_matter_of_distance() {
+        let equal = r#"equal = { method = "A", other = "B", metric = "error", within = 0.05 }"#;
+        assert_eq!(holds(equal, &summary(&[0.1], &[0.14])), Some(true));
+        assert_eq!(holds(equal, &summary(&[0.1], &[0.16])), Some(false));
+    }
+}

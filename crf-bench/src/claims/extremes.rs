@@ -1,0 +1,103 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use super::{along, listed};
+use crate::claim::{At, Claim, Names, Verdict};
+use crate::config::{Fault, KeyPath, same};
+use crate::summary::Summary;
+
+macro_rules! extreme {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, sign = $sign:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $type {
+            /// Whose results.
+            pub method: String,
+            /// Which metric.
+            pub metric: String,
+            /// The sweep key.
+            pub along: String,
+            /// The values of the key where the extremes are.
+            #[schemars(with = "Vec<serde_json::Value>")]
+            pub values: Vec<Value>,
+            /// The values of other sweep keys; the claim must hold for each combination of those left open.
+            #[serde(default, skip_serializing_if = "At::is_empty")]
+            pub at: At,
+        }
+
+        crf_core::plugin!("claim", $type, $tag);
+
+        #[typetag::serde(name = $tag)]
+        impl Claim for $type {
+            fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+                names.method("method", &self.method)?;
+                names.metric("metric", &self.metric)?;
+                names.along("along", &self.along)?;
+                names.values(KeyPath::of(["values"]), &self.along, &self.values)?;
+                names.at(&self.at)
+            }
+
+            fn judge(&self, summary: &Summary) -> Verdict {
+                judge(summary, &self.method, &self.metric, &self.along, &self.values, &self.at, $sign)
+            }
+        }
+    };
+}
+
+extreme!(
+    /// The metric's means at certain values of a sweep key are lower than at all its other values.
+    LowestAt, "lowest-at", sign = 1.0
+);
+
+extreme!(
+    /// The metric's means at certain values of a sweep key are higher than at all its other values.
+    PeaksAt, "peaks-at", sign = -1.0
+);
+
+fn judge(
+    summary: &Summary,
+    method: &str,
+    metric: &str,
+    key: &str,
+    values: &[Value],
+    at: &At,
+    sign: f64,
+) -> Verdict {
+    let lines = summary.lines(key, &at.0);
+    let verdicts = lines.iter().map(|line| {
+        let means = along(summary, method, metric, line);
+        let evidence = listed(summary, key, line, &means);
+        let is_chosen =
+            |point: usize| summary.value(point, key).is_some_and(|have| values.iter().any(|v| same(have, v)));
+        let (mut chosen, mut others) = (Vec::new(), Vec::new());
+        for (&point, of) in line.points.iter().zip(&means) {
+            if is_chosen(point) { &mut chosen } else { &mut others }.push(sign * of.mean);
+        }
+        if chosen.len() < values.len() || others.is_empty() {
+            return Verdict::skipped(format!("nothing to compare: {evidence}"));
+        }
+        let worst = chosen.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        Verdict::new(others.into_iter().all(|other| worst < other), evidence)
+    });
+    Verdict::all(verdicts.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{holds, summary};
+
+    #[test]
+    fn extremes_are_compared_with_all_other_points() {
+        let claim = |tag: &str, values: &str| {
+            format!(r#"{tag} = {{ method = "A", metric = "error", along = "x", values = {values} }}"#)
+        };
+        let of = summary(&[0.1, 0.3, 0.4, 0.2], &[0.0; 4]);
+        assert_eq!(holds(&claim("lowest-at", "[0, 3]"), &of), Some(true));
+        assert_eq!(holds(&claim("lowest-at", "[0, 1]"), &of), Some(false));
+        assert_eq!(holds(&claim("peaks-at", "[2]"), &of), Some(true));
+        assert_eq!(holds(&claim("peaks-at", "[1]"), &of), Some(false));
+        assert_eq!(holds(&claim("peaks-at", "[9]"), &of), None);
+    }
+}

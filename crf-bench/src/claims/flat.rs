@@ -1,0 +1,64 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{along, listed};
+use crate::claim::{At, Claim, Names, Verdict};
+use crate::config::Fault;
+use crate::summary::Summary;
+
+/// The metric stays the same along a sweep key: its largest and smallest mean are not further apart than
+/// `within`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flat {
+    /// Whose results.
+    pub method: String,
+    /// Which metric.
+    pub metric: String,
+    /// The sweep key.
+    pub along: String,
+    /// The values of other sweep keys; the claim must hold for each combination of those left open.
+    #[serde(default, skip_serializing_if = "At::is_empty")]
+    pub at: At,
+    /// How far apart means may be.
+    pub within: f64,
+}
+
+crf_core::plugin!("claim", Flat, "flat");
+
+#[typetag::serde(name = "flat")]
+impl Claim for Flat {
+    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+        names.method("method", &self.method)?;
+        names.metric("metric", &self.metric)?;
+        names.along("along", &self.along)?;
+        names.at(&self.at)
+    }
+
+    fn judge(&self, summary: &Summary) -> Verdict {
+        let lines = summary.lines(&self.along, &self.at.0);
+        let verdicts = lines.iter().map(|line| {
+            let means = along(summary, &self.method, &self.metric, line);
+            let low = means.iter().map(|of| of.mean).fold(f64::INFINITY, f64::min);
+            let high = means.iter().map(|of| of.mean).fold(f64::NEG_INFINITY, f64::max);
+            let apart = format!("{:.4} apart", high - low);
+            Verdict::new(
+                high - low <= self.within,
+                format!("{apart}: {}", listed(summary, &self.along, line, &means)),
+            )
+        });
+        Verdict::all(verdicts.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{holds, summary};
+
+    #[test]
+    fn the_spread_of_the_means_decides() {
+        let flat = r#"flat = { method = "A", metric = "error", along = "x", within = 0.05 }"#;
+        assert_eq!(holds(flat, &summary(&[0.1, 0.14, 0.12], &[0.0; 3])), Some(true));
+        assert_eq!(holds(flat, &summary(&[0.1, 0.16, 0.12], &[0.0; 3])), Some(false));
+    }
+}

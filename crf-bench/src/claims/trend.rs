@@ -1,0 +1,109 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{along, listed};
+use crate::claim::{At, Claim, Names, Verdict};
+use crate::config::Fault;
+use crate::summary::Summary;
+
+macro_rules! trend {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, down = $down:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $type {
+            /// Whose results.
+            pub method: String,
+            /// Which metric.
+            pub metric: String,
+            /// The sweep key that grows.
+            pub along: String,
+            /// The values of other sweep keys; the claim must hold for each combination of those left open.
+            #[serde(default, skip_serializing_if = "At::is_empty")]
+            pub at: At,
+        }
+
+        crf_core::plugin!("claim", $type, $tag);
+
+        #[typetag::serde(name = $tag)]
+        impl Claim for $type {
+            fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+                names.method("method", &self.method)?;
+                names.metric("metric", &self.metric)?;
+                names.along("along", &self.along)?;
+                names.at(&self.at)
+            }
+
+            fn judge(&self, summary: &Summary) -> Verdict {
+                judge(summary, &self.method, &self.metric, &self.along, &self.at, $down)
+            }
+        }
+    };
+}
+
+trend!(
+    /// The metric falls along a sweep key: the last 95% interval lies below the first, and no step goes up
+    /// significantly.
+    Falls, "falls", down = true
+);
+
+trend!(
+    /// The metric rises along a sweep key: the last 95% interval lies above the first, and no step goes
+    /// down significantly.
+    Rises, "rises", down = false
+);
+
+fn judge(summary: &Summary, method: &str, metric: &str, key: &str, at: &At, down: bool) -> Verdict {
+    let lines = summary.lines(key, &at.0);
+    let verdicts = lines.iter().map(|line| {
+        let means = along(summary, method, metric, line);
+        let evidence = listed(summary, key, line, &means);
+        let (Some(first), Some(last)) = (means.first(), means.last()) else {
+            return Verdict::skipped("no such point in this run");
+        };
+        if means.len() == 1 {
+            return Verdict::skipped(format!("one point only: {evidence}"));
+        }
+        let (ends, mut back) = if down {
+            (
+                first.is_above(last),
+                means.windows(2).map(|step| step[1].is_above(&step[0])).collect::<Vec<_>>(),
+            )
+        } else {
+            (last.is_above(first), means.windows(2).map(|step| step[0].is_above(&step[1])).collect())
+        };
+        back.retain(|&back| back);
+        Verdict::new(ends && back.is_empty(), evidence)
+    });
+    Verdict::all(verdicts.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{holds, summary};
+
+    const FALLS: &str = r#"falls = { method = "A", metric = "error", along = "x" }"#;
+    const RISES: &str = r#"rises = { method = "A", metric = "error", along = "x" }"#;
+
+    #[test]
+    fn a_falling_metric_falls_and_does_not_rise() {
+        let of = summary(&[0.3, 0.2, 0.1], &[0.0; 3]);
+        assert_eq!((holds(FALLS, &of), holds(RISES, &of)), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn a_significant_step_back_breaks_a_trend() {
+        let of = summary(&[0.1, 0.3, 0.2], &[0.0; 3]);
+        assert_eq!((holds(RISES, &of), holds(FALLS, &of)), (Some(false), Some(false)));
+    }
+
+    #[test]
+    fn noise_is_no_trend() {
+        assert_eq!(holds(FALLS, &summary(&[0.1001, 0.1], &[0.0; 2])), Some(false));
+    }
+
+    #[test]
+    fn one_point_is_not_judged() {
+        assert_eq!(holds(FALLS, &summary(&[0.1], &[0.1])), None);
+    }
+}

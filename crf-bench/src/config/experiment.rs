@@ -1,0 +1,75 @@
+use crf_core::metrics::{ErrorRate, LogLikelihood, SequenceAccuracy};
+use crf_core::plugin::{named, named_list};
+use crf_core::{Metric, Source};
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use super::Method;
+use super::method::{as_table, in_order};
+use crate::claim::Statement;
+
+/// An experiment as its file tells it, with every default filled in.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// What it is called in reports.
+    pub title: String,
+    /// The paper and figure it reproduces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<String>,
+    /// How often every cell is repeated with other random numbers.
+    pub trials: u32,
+    /// Where all random numbers come from.
+    pub seed: u64,
+    /// What is measured on the test data.
+    #[serde(default = "usual_metrics", deserialize_with = "named_list")]
+    pub metrics: Vec<Box<dyn Metric>>,
+    /// Where the data come from.
+    #[serde(deserialize_with = "named")]
+    pub dataset: Box<dyn Source>,
+    /// Keys and the lists of values they take in turn; several keys make a product.
+    #[serde(default)]
+    pub sweep: Table,
+    /// What is compared.
+    #[serde(deserialize_with = "in_order", serialize_with = "as_table")]
+    pub methods: Vec<(String, Method)>,
+    /// What is drawn.
+    #[serde(default)]
+    pub figure: Figure,
+    /// What the results should show.
+    #[serde(default)]
+    pub claims: Vec<Statement>,
+}
+
+fn usual_metrics() -> Vec<Box<dyn Metric>> {
+    vec![Box::new(ErrorRate {}), Box::new(SequenceAccuracy {}), Box::new(LogLikelihood {})]
+}
+
+/// What the figure shows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Figure {
+    /// The sweep key along the horizontal axis; the first one when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// The metric along the vertical axis; the first one when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub y: Option<String>,
+    /// Whether the horizontal axis is logarithmic.
+    pub log_x: bool,
+    /// A sentence below the figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caption: Option<String>,
+}
+
+impl Experiment {
+    /// Reads an experiment from a config without its `quick` table.
+    pub(crate) fn read(config: &Value) -> Result<Self, String> {
+        Experiment::deserialize(config.clone()).map_err(|error| error.message().to_owned())
+    }
+
+    /// The config with all defaults spelled out.
+    pub(crate) fn resolved(&self) -> Result<Value, String> {
+        Value::try_from(self).map_err(|error| error.to_string())
+    }
+}

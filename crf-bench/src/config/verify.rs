@@ -1,0 +1,77 @@
+use toml::Value;
+
+use super::{Experiment, Fault, Figure, KeyPath, Method, number};
+use crate::claim::Names;
+
+/// Rejects settings that deserialize but can never run, before anything does.
+pub(crate) fn settings(experiment: &Experiment, config: &Value) -> Result<(), Fault> {
+    let root = KeyPath::default();
+    if experiment.trials == 0 {
+        return Err(Fault::value(root.child("trials"), "`trials` must be at least 1, got 0"));
+    }
+    if experiment.methods.is_empty() {
+        return Err(Fault::value(root.child("methods"), "an experiment needs at least one method"));
+    }
+    if experiment.metrics.is_empty() {
+        return Err(Fault::value(root.child("metrics"), "an experiment needs at least one metric"));
+    }
+    for (i, metric) in experiment.metrics.iter().enumerate() {
+        if experiment.metrics[..i].iter().any(|other| other.name() == metric.name()) {
+            let message = format!("the metric `{}` is listed twice", metric.name());
+            return Err(Fault::value(root.child("metrics").child(i), message));
+        }
+    }
+    plugins(experiment, config)
+}
+
+/// Rejects names in the figure and in claims that the experiment does not have.
+///
+/// In a `strict` check the values that claims speak of must be in the sweep; a quick run may leave some out.
+pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> {
+    let root = KeyPath::default();
+    let names = Names::of(experiment, strict);
+    let figure = root.child("figure");
+    if let Some(x) = &experiment.figure.x {
+        names.along("x", x).map_err(|fault| fault.below(&figure))?;
+    }
+    if let Some(y) = &experiment.figure.y {
+        names.metric("y", y).map_err(|fault| fault.below(&figure))?;
+    }
+    log_axis(experiment).map_err(|fault| fault.below(&figure))?;
+    for (i, statement) in experiment.claims.iter().enumerate() {
+        let path = root.child("claims").child(i).child(statement.claim.typetag_name());
+        statement.claim.check(&names).map_err(|fault| fault.below(&path))?;
+    }
+    Ok(())
+}
+
+/// A logarithmic axis takes positive numbers only.
+fn log_axis(experiment: &Experiment) -> Result<(), Fault> {
+    let Figure { x, log_x: true, .. } = &experiment.figure else { return Ok(()) };
+    let x = x.as_ref().or_else(|| experiment.sweep.keys().next());
+    let values = x.and_then(|x| experiment.sweep.get(x)).and_then(Value::as_array).into_iter().flatten();
+    match (x, values.clone().find(|value| number(value).is_none_or(|value| value <= 0.0))) {
+        (Some(x), Some(value)) => Err(Fault::value(
+            KeyPath::of(["log-x"]),
+            format!("a logarithmic axis needs positive numbers, but `{x}` takes {value}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Asks every plugin whether its settings can work.
+pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Fault> {
+    let root = KeyPath::default();
+    let fault = |path: KeyPath| move |error| Fault::plugin(path, &error, config);
+    experiment.dataset.check().map_err(fault(root.child("dataset")))?;
+    for (name, Method { features, learner, inference, selector, .. }) in &experiment.methods {
+        let path = root.child("methods").child(name);
+        for (i, feature) in features.0.iter().enumerate() {
+            feature.of.check().map_err(fault(path.child("features").child(i)))?;
+        }
+        learner.check().map_err(fault(path.child("learner")))?;
+        inference.check().map_err(fault(path.child("inference")))?;
+        selector.check().map_err(fault(path.child("selector")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+/// The result of everything that can be refused.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong between an experiment file and its report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An experiment file, or an option of the command line, cannot be used.
+    #[error("{place}: {message}")]
+    Config {
+        /// `FILE:LINE:COLUMN`, a file, or an option.
+        place: String,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A cell of the experiment failed.
+    #[error("{cell}: {source}")]
+    Cell {
+        /// The method, sweep point and trial.
+        cell: String,
+        /// What went wrong there.
+        source: crf_core::Error,
+    },
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A result could not be written down.
+    #[error("{what}: {message}")]
+    Format {
+        /// What was being written.
+        what: &'static str,
+        /// What the writer said.
+        message: String,
+    },
+    /// A command that was run for the user failed.
+    #[error("`{0}` failed")]
+    Command(String),
+}
+
+impl Error {
+    pub(crate) fn config(place: impl Display, message: impl Display) -> Self {
+        Error::Config { place: place.to_string(), message: message.to_string() }
+    }
+
+    pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.as_ref().to_owned();
+        |source| Error::Io { path, source }
+    }
+
+    pub(crate) fn format<E: Display>(what: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| Error::Format { what, message: error.to_string() }
+    }
+
+    /// What the process returns: 2 for a wrong config, 1 for anything that fails while running.
+    pub fn exit_code(&self) -> u8 {
+        if matches!(self, Error::Config { .. }) { 2 } else { 1 }
+    }
+}

@@ -1,0 +1,154 @@
+use maud::{Markup, PreEscaped, html};
+
+use super::chart::{Chart, Dot, Series};
+use crate::config::Figure;
+use crate::summary::Summary;
+
+const LEFT: f64 = 64.0;
+const TOP: f64 = 16.0;
+const WIDTH: f64 = 520.0;
+const HEIGHT: f64 = 320.0;
+const BOTTOM: f64 = 52.0;
+
+/// Colours that are told apart without colour vision too (Okabe & Ito 2008), for light and for dark paper.
+///
+/// The light ones stand in attributes as well, for programs that know no variables.
+const STYLE: &str = "
+.crf-figure{--ink:#222;--grid:#ddd;--s0:#0072b2;--s1:#d55e00;--s2:#009e73;--s3:#b5559b;--s4:#a07000;--s5:#2d86c4}
+@media (prefers-color-scheme:dark){.crf-figure{--ink:#ddd;--grid:#444;--s0:#56b4e9;--s1:#e69f00;--s2:#2fc89a;\
+--s3:#e08fc0;--s4:#f0e442;--s5:#8ab8ff}}
+.crf-figure{color:var(--ink)}.crf-figure .grid{color:var(--grid)}
+.crf-figure .s0{color:var(--s0)}.crf-figure .s1{color:var(--s1)}.crf-figure .s2{color:var(--s2)}
+.crf-figure .s3{color:var(--s3)}.crf-figure .s4{color:var(--s4)}.crf-figure .s5{color:var(--s5)}
+";
+
+const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#b5559b", "#a07000", "#2d86c4"];
+const DASHES: [&str; 6] = ["none", "7 3", "2 3", "9 3 2 3", "12 4", "4 2"];
+/// Circle, square, triangle, diamond, cross, plus; each about the origin.
+const MARKERS: [&str; 6] = [
+    "M4 0A4 4 0 1 1 -4 0A4 4 0 1 1 4 0Z",
+    "M-4 -4H4V4H-4Z",
+    "M0 -5L5 4H-5Z",
+    "M0 -5L5 0L0 5L-5 0Z",
+    "M-4 -4L4 4M4 -4L-4 4",
+    "M0 -5V5M-5 0H5",
+];
+
+/// The figure as an SVG document; the same results give the same bytes.
+pub fn figure(summary: &Summary, figure: &Figure, title: &str) -> Markup {
+    let chart = Chart::new(summary, figure);
+    let longest = chart.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
+    let width = LEFT + WIDTH + if chart.joined { 60.0 + 7.5 * longest as f64 } else { 20.0 };
+    let height = TOP + HEIGHT + BOTTOM;
+    let about = match chart.x_title.as_str() {
+        "" => format!("{title}: {} of each method", chart.y_title),
+        x => format!("{title}: {} against {x}", chart.y_title),
+    };
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" class="crf-figure" role="img" aria-label=(about)
+            color="#222" fill="currentColor" font-family="system-ui,sans-serif" font-size="13"
+            viewBox=(format!("0 0 {width:.0} {height:.0}"))
+            width=(format!("{width:.0}")) height=(format!("{height:.0}")) {
+            style { (PreEscaped(STYLE)) }
+            (axes(&chart))
+            @for (i, series) in chart.series.iter().enumerate() {
+                (line(&chart, i, series))
+                @if chart.joined { (key(i, series)) }
+            }
+        }
+    }
+}
+
+fn axes(chart: &Chart) -> Markup {
+    let (right, floor) = (LEFT + WIDTH, TOP + HEIGHT);
+    html! {
+        g class="grid" color="#ddd" stroke="currentColor" {
+            @for (value, _) in &chart.y.ticks {
+                path d=(format!("M{LEFT} {:.2}H{right}", y(chart, *value))) {}
+            }
+        }
+        path fill="none" stroke="currentColor" d=(format!("M{LEFT} {TOP}V{floor}H{right}")) {}
+        @for (value, label) in &chart.y.ticks {
+            text text-anchor="end" x=(LEFT - 8.0) y=(format!("{:.2}", y(chart, *value) + 4.0)) { (label) }
+        }
+        @for (value, label) in &chart.x.ticks {
+            path stroke="currentColor" d=(format!("M{:.2} {floor}v5", x(chart, *value))) {}
+            text text-anchor="middle" x=(format!("{:.2}", x(chart, *value))) y=(floor + 20.0) { (label) }
+        }
+        text text-anchor="middle" x=(LEFT + WIDTH / 2.0) y=(floor + 42.0) { (chart.x_title) }
+        text text-anchor="middle" transform=(format!("translate(16 {}) rotate(-90)", TOP + HEIGHT / 2.0)) {
+            (chart.y_title)
+        }
+    }
+}
+
+fn line(chart: &Chart, i: usize, series: &Series) -> Markup {
+    let dots: Vec<&Dot> = series.points.iter().filter(|dot| dot.of.mean.is_finite()).collect();
+    let way = dots.iter().enumerate().map(|(k, dot)| {
+        format!("{}{:.2} {:.2}", if k == 0 { "M" } else { "L" }, x(chart, dot.x), y(chart, dot.of.mean))
+    });
+    let way: String = way.collect();
+    html! {
+        g class=(class(i)) color=(colour(i)) stroke="currentColor" fill="none" stroke-width="1.6" {
+            @if chart.joined && dots.len() > 1 { path stroke-dasharray=(dash(i)) d=(way) {} }
+            @for dot in dots { (mark(chart, i, series, dot)) }
+        }
+    }
+}
+
+fn mark(chart: &Chart, i: usize, series: &Series, dot: &Dot) -> Markup {
+    let (left, top) = (x(chart, dot.x), y(chart, dot.of.mean));
+    let text = match dot.label.as_str() {
+        "" => format!("{}: {}", series.name, dot.of),
+        label => format!("{}, {label}: {}", series.name, dot.of),
+    };
+    html! {
+        g {
+            title { (text) }
+            @if let Some(half) = dot.of.half_width {
+                @let (high, low) = (y(chart, dot.of.mean + half), y(chart, dot.of.mean - half));
+                path d=(format!("M{left:.2} {high:.2}V{low:.2}m-4 0h8M{:.2} {high:.2}h8", left - 4.0)) {}
+            }
+            path transform=(format!("translate({left:.2} {top:.2})")) fill="currentColor" d=(marker(i)) {}
+        }
+    }
+}
+
+/// A line of the legend.
+fn key(i: usize, series: &Series) -> Markup {
+    let (left, top) = (LEFT + WIDTH + 14.0, TOP + 12.0 + 22.0 * i as f64);
+    html! {
+        g transform=(format!("translate({left} {top})")) {
+            g class=(class(i)) color=(colour(i)) stroke="currentColor" stroke-width="1.6" {
+                path stroke-dasharray=(dash(i)) d="M0 0H30" {}
+                path transform="translate(15 0)" d=(marker(i)) {}
+            }
+            text x="38" y="4" { (series.name) }
+        }
+    }
+}
+
+fn x(chart: &Chart, value: f64) -> f64 {
+    LEFT + WIDTH * chart.x.at(value)
+}
+
+fn y(chart: &Chart, value: f64) -> f64 {
+    TOP + HEIGHT * (1.0 - chart.y.at(value))
+}
+
+fn class(i: usize) -> String {
+    format!("s{}", i % COLOURS.len())
+}
+
+fn colour(i: usize) -> &'static str {
+    COLOURS[i % COLOURS.len()]
+}
+
+fn dash(i: usize) -> &'static str {
+    DASHES[i % DASHES.len()]
+}
+
+/// Later lines of one colour get another shape.
+fn marker(i: usize) -> &'static str {
+    MARKERS[(i + i / MARKERS.len()) % MARKERS.len()]
+}

@@ -1,0 +1,65 @@
+use std::io::{self, Write};
+use std::path::Path;
+
+use comfy_table::{CellAlignment, Table};
+
+use super::Report;
+use crate::claim::Outcome;
+use crate::config::show;
+
+/// Prints the table of results, the verdicts, and where the rest is.
+pub fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::Result<()> {
+    let experiment = &report.plan.experiment;
+    match &experiment.paper {
+        Some(paper) => writeln!(out, "{} ({paper})", experiment.title)?,
+        None => writeln!(out, "{}", experiment.title)?,
+    }
+    writeln!(out, "{}", table(report))?;
+    for (statement, verdict) in experiment.claims.iter().zip(&report.verdicts) {
+        writeln!(out, "{:<7} {}", word(verdict.outcome), statement.text)?;
+        writeln!(out, "        {}", verdict.evidence)?;
+    }
+    writeln!(out, "figure  {}", directory.join("figure.svg").display())?;
+    writeln!(out, "page    {}", directory.join("index.html").display())
+}
+
+/// The word for an outcome; failures stand out.
+pub(super) fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "holds",
+        Outcome::Fails => "FAILS",
+        Outcome::Skipped => "skipped",
+    }
+}
+
+/// The head and rows of the table of results.
+pub(super) fn rows(report: &Report<'_>) -> (Vec<String>, Vec<Vec<String>>) {
+    let summary = &report.summary;
+    let keys = summary.points.iter().take(1).flat_map(|point| point.iter().map(|(key, _)| key.to_owned()));
+    let mut head: Vec<String> = keys.collect();
+    head.push("method".to_owned());
+    head.extend(summary.metrics.iter().map(|metric| metric.name.clone()));
+    let mut rows = Vec::new();
+    for (p, point) in summary.points.iter().enumerate() {
+        for (m, method) in summary.methods.iter().enumerate() {
+            let mut row: Vec<String> = point.iter().map(|(_, value)| show(value)).collect();
+            row.push(method.clone());
+            row.extend((0..summary.metrics.len()).map(|metric| summary.estimate(m, p, metric).to_string()));
+            rows.push(row);
+        }
+    }
+    (head, rows)
+}
+
+fn table(report: &Report<'_>) -> Table {
+    let (head, rows) = rows(report);
+    let n_metrics = report.summary.metrics.len();
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+    table.set_header(&head);
+    table.add_rows(rows);
+    for column in table.column_iter_mut().rev().take(n_metrics) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

@@ -1,0 +1,171 @@
+//! A run gives the same bytes at any number of threads, and its stored config runs to them again.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::Parser as _;
+use common::EXPERIMENT;
+use crf_bench::Cell;
+use crf_bench::cli::Cli;
+use crf_bench::config::parse;
+
+/// A directory of its own for each test.
+fn directory(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).expect("a directory");
+    directory
+}
+
+/// Runs the command line and gives what it prints, or its error.
+fn xtask(args: &[&str]) -> Result<String, String> {
+    let mut out = Vec::new();
+    let cli = Cli::try_parse_from(["xtask", "experiment"].iter().chain(args)).map_err(|e| e.to_string())?;
+    cli.run(&mut out).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(out).expect("UTF-8"))
+}
+
+/// All cells of an experiment.
+fn run(text: &str) -> Vec<Cell> {
+    let plan = parse("exp.toml", text, false, &[]).expect("a right config");
+    crf_bench::run(&plan, NonZeroUsize::MIN, &|| {}).expect("a run").cells
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn runs_repeat_to_the_byte() {
+    let place = directory("repeat");
+    let file = place.join("exp.toml");
+    std::fs::write(&file, EXPERIMENT).expect("a file");
+    let run = |file: &Path, out: &str, threads: &str| {
+        let out = place.join(out);
+        let args = [file.to_str(), Some("--threads"), Some(threads), Some("--out"), out.to_str()];
+        xtask(&args.map(|arg| arg.expect("UTF-8"))).expect("a run");
+        ["results.jsonl", "results.csv", "figure.svg", "config.toml"].map(|name| read(&out.join(name)))
+    };
+    let first = run(&file, "a", "1");
+    assert_eq!(first[0].lines().count(), 2 * 4 * 3);
+    assert_eq!(first, run(&file, "b", "2"));
+    assert_eq!(first, run(&file, "b", "5"), "over an older run");
+    assert_eq!(first, run(&place.join("a/config.toml"), "c", "2"), "from the stored config");
+    assert!(!first[0].contains("seconds") && read(&place.join("a/timings.jsonl")).contains("seconds"));
+    let mut names: Vec<_> =
+        std::fs::read_dir(&place).expect("a directory").flatten().map(|e| e.file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["a", "b", "c", "exp.toml"], "nothing else is left behind");
+}
+
+#[test]
+fn the_config_of_a_quick_run_runs() {
+    let place = directory("quick");
+    let file = place.join("exp.toml");
+    std::fs::write(&file, EXPERIMENT).expect("a file");
+    let [file, a, b, config] = ["exp.toml", "a", "b", "a/config.toml"].map(|name| place.join(name));
+    let text = |path: &Path| path.to_str().expect("UTF-8").to_owned();
+    let report = xtask(&[&text(&file), "--quick", "--out", &text(&a)]).expect("a run");
+    assert!(report.contains("skipped only where there is much noise"), "{report}");
+    xtask(&[&text(&config), "--out", &text(&b)]).expect("a run");
+    assert_eq!(read(&a.join("results.jsonl")), read(&b.join("results.jsonl")));
+}
+
+#[test]
+fn every_cell_has_a_seed_of_its_own() {
+    let cells = run(EXPERIMENT);
+    let seeds: BTreeSet<&str> = cells.iter().map(|cell| cell.seed.as_str()).collect();
+    assert_eq!(seeds.len(), cells.len());
+}
+
+#[test]
+fn all_methods_see_the_same_data() {
+    // Models without weights give every position the first label, so the error tells the data.
+    let text = EXPERIMENT
+        .replace("learner = \"guess\"", "learner = { type = \"guess\", spread = 0 }")
+        .replace("spread = 2.0", "spread = 0")
+        .replace(
+            "\"methods.Two.learner.spread\" = [0.5, 2]",
+            "\"methods.Two.decode\" = [\"viterbi\", \"posterior\"]",
+        );
+    let cells = run(&text);
+    let error =
+        |method: usize, point: usize, trial: usize| cells[(method * 4 + point) * 3 + trial].metrics[0];
+    for (point, trial) in (0..4).flat_map(|point| (0..3).map(move |trial| (point, trial))) {
+        assert_eq!(error(0, point, trial), error(1, point, trial));
+        assert_eq!(
+            error(0, point, trial),
+            error(0, point - point % 2, trial),
+            "settings of a method change no data"
+        );
+    }
+    assert_ne!([0, 1, 2].map(|trial| error(0, 0, trial)), [error(0, 0, 0); 3], "trials differ");
+}
+
+#[test]
+fn selectors_narrow_the_features() {
+    let with = |selector: &str, dataset: &str| {
+        let learner = format!("learner = \"guess\"\nselector = {selector}");
+        let text = EXPERIMENT.replace("learner = \"guess\"", &learner);
+        let cells = run(&text.replace("noise = 0.1", &format!("noise = 0.1\n{dataset}")));
+        cells.iter().filter(|cell| cell.method == 0).map(|cell| cell.features).collect::<BTreeSet<usize>>()
+    };
+    assert_eq!(with("\"none\"", ""), BTreeSet::from([4]));
+    let by_objective = "{ type = \"first-features\", objective = true }";
+    assert_eq!(with(by_objective, ""), BTreeSet::from([1]), "the objective decides without holdout data");
+    let by_error = with(by_objective, "holdout = true");
+    assert!(by_error.len() > 1, "the error on the holdout data decides: {by_error:?}");
+}
+
+#[test]
+fn text_is_escaped_in_figures_and_pages() {
+    let place = directory("escape");
+    let file = place.join("exp.toml");
+    let methods =
+        EXPERIMENT.replace("[methods.One]", "[methods.\"<b>&One\"]").replace("\"One\"", "\"<b>&One\"");
+    std::fs::write(&file, methods).expect("a file");
+    let out = place.join("out");
+    xtask(&[file.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")]).expect("a run");
+    for name in ["figure.svg", "index.html"] {
+        let text = read(&out.join(name));
+        assert!(!text.contains("<b>") && text.contains("&lt;b&gt;&amp;One"), "{name}");
+        assert!(text.contains("Test &lt;&amp;&gt; &quot;quoted&quot;"), "{name}");
+    }
+}
+
+#[test]
+fn a_failing_cell_is_named_and_leaves_nothing() {
+    let place = directory("fail");
+    let file = place.join("exp.toml");
+    std::fs::write(&file, EXPERIMENT).expect("a file");
+    let out = place.join("out");
+    let (file, path) = (file.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
+    let error = xtask(&[file, "--out", path, "--set", "dataset.fail=true"]).expect_err("a failure");
+    let cell = "dataset, dataset.noise = 0.0, methods.Two.learner.spread = 0.5, trial 1";
+    assert_eq!(error, format!("{cell}: no data today"));
+    assert!(!out.exists());
+    assert_eq!(std::fs::read_dir(&place).expect("a directory").count(), 1);
+}
+
+#[test]
+#[should_panic(expected = "told to panic")]
+fn a_panic_is_not_swallowed() {
+    let text = EXPERIMENT.replace("learner = \"guess\"", "learner = { type = \"guess\", panic = true }");
+    let plan = parse("exp.toml", &text, false, &[]).expect("a right config");
+    let _ = crf_bench::run(&plan, NonZeroUsize::MIN.saturating_add(1), &|| {});
+}
+
+#[test]
+fn other_directories_are_not_overwritten() {
+    let place = directory("taken");
+    let file = place.join("exp.toml");
+    std::fs::write(&file, EXPERIMENT).expect("a file");
+    let error = xtask(&[file.to_str().expect("UTF-8"), "--out", place.to_str().expect("UTF-8")]);
+    assert!(
+        error.expect_err("a refusal").ends_with("the directory holds something else than a run's results")
+    );
+    assert_eq!(read(&file), EXPERIMENT);
+}
