@@ -38,7 +38,7 @@ const MARKERS: [&str; 6] = [
 pub fn figure(summary: &Summary, figure: &Figure, title: &str) -> Markup {
     let chart = Chart::new(summary, figure);
     let longest = chart.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
-    let width = LEFT + WIDTH + if chart.joined { 60.0 + 7.5 * longest as f64 } else { 20.0 };
+    let width = LEFT + WIDTH + if chart.joined { 68.0 + 9.0 * longest as f64 } else { 20.0 };
     let height = TOP + HEIGHT + BOTTOM;
     let about = match chart.x_title.as_str() {
         "" => format!("{title}: {} of each method", chart.y_title),
