@@ -74,20 +74,28 @@ pub(crate) fn exp_nonpositive<const FMA: bool>(x: f64) -> f64 {
     // The first part of ln 2 has 32 bits, so that its product with k is exact.
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    let clipped = if x < -700.0 { -700.0 } else { x };
+    // The coefficients 1/13! to 1/0!, highest degree first.
+    const SERIES: [f64; 14] = {
+        let mut series = [1.0; 14];
+        let mut degree = 1;
+        while degree <= 13 {
+            series[13 - degree] = series[14 - degree] / degree as f64;
+            degree += 1;
+        }
+        series
+    };
+    let clipped = x.max(-700.0);
     let rounded = fma::<FMA>(clipped, std::f64::consts::LOG2_E, ROUND);
     let k = rounded - ROUND;
     let r = fma::<FMA>(k, -LN_2_LOW, fma::<FMA>(k, -LN_2_HIGH, clipped));
-    let mut series = 1.0 / 6_227_020_800.0;
-    let mut factorial = 6_227_020_800.0;
-    let mut n = 13.0;
-    while n > 0.0 {
-        factorial /= n;
-        n -= 1.0;
-        series = fma::<FMA>(series, r, 1.0 / factorial);
+    let mut series = SERIES[0];
+    for &coefficient in &SERIES[1..] {
+        series = fma::<FMA>(series, r, coefficient);
     }
-    let power = f64::from_bits((rounded.to_bits() << 52).wrapping_add(1023 << 52));
-    if x < -700.0 { 0.0 } else { series * power }
+    // No branch, so that it vectorises: a mask of ones, or of zeros below −700.
+    let mask = u64::from(x >= -700.0).wrapping_neg();
+    let power = (rounded.to_bits() << 52).wrapping_add(1023 << 52);
+    series * f64::from_bits(power & mask)
 }
 
 #[cfg(test)]

@@ -83,29 +83,29 @@ pub(super) fn infer(
 
 /// exp(x − max) of one row into a padded one; the maximum, or `None` when an entry is out of range.
 #[inline(always)]
-fn exp_row<const FMA: bool>(scores: &[f64], out: &mut [f64]) -> Option<f64> {
-    let mut max = f64::NEG_INFINITY;
-    for &score in scores {
-        max = if score > max { score } else { max };
-    }
-    if !max.is_finite() {
-        return None;
-    }
-    exp_shifted::<FMA>(scores, max, out).then_some(max)
+fn exp_row<const B: usize, const FMA: bool>(scores: &[f64], out: &mut [f64]) -> Option<f64> {
+    let max = scores.iter().fold(f64::NEG_INFINITY, |max, &score| if score > max { score } else { max });
+    exp_shifted::<B, FMA>(scores, max, out).then_some(max)
 }
 
 /// exp(x − shift) into a padded row; whether every entry is −∞ or in range (a NaN is neither).
 #[inline(always)]
-fn exp_shifted<const FMA: bool>(scores: &[f64], shift: f64, out: &mut [f64]) -> bool {
-    let mut bad = 0;
-    for (out, &score) in out.iter_mut().zip(scores) {
-        let below = score - shift;
-        let fine = (below >= -RANGE) | (below == f64::NEG_INFINITY);
-        bad += usize::from(!fine);
-        *out = exp_nonpositive::<FMA>(below);
+fn exp_shifted<const B: usize, const FMA: bool>(scores: &[f64], shift: f64, out: &mut [f64]) -> bool {
+    if !shift.is_finite() {
+        return false;
     }
-    out[scores.len()..].fill(0.0);
-    bad == 0
+    // The padding is exponentiated too: whole vectors are faster than a remainder.
+    out[..scores.len()].copy_from_slice(scores);
+    out[scores.len()..].fill(f64::NEG_INFINITY);
+    let mut bad = [0; B];
+    for part in out.as_chunks_mut::<B>().0 {
+        for j in 0..B {
+            let below = part[j] - shift;
+            bad[j] |= u64::from(!((below >= -RANGE) | (below == f64::NEG_INFINITY)));
+            part[j] = exp_nonpositive::<FMA>(below);
+        }
+    }
+    bad == [0; B]
 }
 
 struct FillTables<'a, 'p> {
@@ -137,7 +137,7 @@ impl Kernel for FillTables<'_, '_> {
             let transposed = &mut tables.transposed[k * size..(k + 1) * size];
             for i in 0..labels {
                 let row = &mut exp[i * width..(i + 1) * width];
-                if !exp_shifted::<FMA>(&table[i * labels..(i + 1) * labels], max, row) {
+                if !exp_shifted::<4, FMA>(&table[i * labels..(i + 1) * labels], max, row) {
                     return false;
                 }
                 for j in 0..labels {
@@ -178,21 +178,21 @@ impl<const B: usize> Kernel for Run<'_, '_, '_, '_, B> {
         if B == 4 {
             pass.width = 4; // known when compiling
         }
-        let log_z = exponentiate::<FMA>(pass)? + forward::<B, FMA>(pass)?;
+        let log_z = exponentiate::<B, FMA>(pass)? + forward::<B, FMA>(pass)?;
         backward::<B, FMA>(pass)?;
-        believe::<FMA>(pass, out);
+        believe::<B, FMA>(pass, out);
         Some(log_z)
     }
 }
 
 /// Exponentiates all node potentials; the sum of their shifts.
 #[inline(always)]
-fn exponentiate<const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
+fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
     let (n, width) = (pass.labels, pass.width);
     let mut shift = 0.0;
     for t in 0..pass.len {
         let scores = &pass.p.node()[t * n..(t + 1) * n];
-        shift += exp_row::<FMA>(scores, &mut pass.psi[t * width..(t + 1) * width])?;
+        shift += exp_row::<B, FMA>(scores, &mut pass.psi[t * width..(t + 1) * width])?;
     }
     Some(shift)
 }
@@ -204,24 +204,77 @@ fn smaller(smallest: f64, x: f64) -> f64 {
     if x < smallest { x } else { smallest }
 }
 
-/// `row · table`, `B` columns at a time in registers.
+/// `row · table`: four blocks of `B` columns at a time in registers, then two, then one.
 #[inline(always)]
-fn times<const B: usize, const FMA: bool>(
+fn times<const B: usize, const FMA: bool>(row: &[f64], table: &[f64], width: usize, out: &mut [f64]) {
+    let (table, out) = (table.as_chunks::<B>().0, out.as_chunks_mut::<B>().0);
+    let n_blocks = width / B;
+    let mut at = 0;
+    while at + 4 <= n_blocks {
+        blocks::<4, B, FMA>(row, table, n_blocks, at, out);
+        at += 4;
+    }
+    if at + 2 <= n_blocks {
+        blocks::<2, B, FMA>(row, table, n_blocks, at, out);
+        at += 2;
+    }
+    if at < n_blocks {
+        blocks::<1, B, FMA>(row, table, n_blocks, at, out);
+    }
+}
+
+/// `M` blocks of `row · table`. Even and odd rows are summed apart, so that one sum need not wait for the other.
+#[inline(always)]
+fn blocks<const M: usize, const B: usize, const FMA: bool>(
     row: &[f64],
-    table: &[f64],
-    n: usize,
-    width: usize,
-    out: &mut [f64],
+    table: &[[f64; B]],
+    n_blocks: usize,
+    at: usize,
+    out: &mut [[f64; B]],
 ) {
-    for at in (0..width).step_by(B) {
-        let mut sum = [0.0; B];
-        for i in 0..n {
-            let part = &table[i * width + at..i * width + at + B];
-            for j in 0..B {
-                sum[j] = fma::<FMA>(row[i], part[j], sum[j]);
+    let mut sums = [[[0.0; B]; M]; 2];
+    let (pairs, last) = row.as_chunks::<2>();
+    let (pair_rows, last_row) = table.split_at(pairs.len() * 2 * n_blocks);
+    for (pair, rows) in pairs.iter().zip(pair_rows.chunks_exact(2 * n_blocks)) {
+        for odd in 0..2 {
+            let part: &[[f64; B]] = &rows[odd * n_blocks + at..][..M];
+            for m in 0..M {
+                for j in 0..B {
+                    sums[odd][m][j] = fma::<FMA>(pair[odd], part[m][j], sums[odd][m][j]);
+                }
             }
         }
-        out[at..at + B].copy_from_slice(&sum);
+    }
+    if let &[a] = last {
+        let part: &[[f64; B]] = &last_row[at..][..M];
+        for m in 0..M {
+            for j in 0..B {
+                sums[0][m][j] = fma::<FMA>(a, part[m][j], sums[0][m][j]);
+            }
+        }
+    }
+    for (m, out) in out[at..][..M].iter_mut().enumerate() {
+        for j in 0..B {
+            out[j] = sums[0][m][j] + sums[1][m][j];
+        }
+    }
+}
+
+/// `to += factor · from`.
+#[inline(always)]
+fn add<const B: usize, const FMA: bool>(to: &mut [f64], factor: f64, from: &[f64]) {
+    for (to, from) in to.as_chunks_mut::<B>().0.iter_mut().zip(from.as_chunks::<B>().0) {
+        for j in 0..B {
+            to[j] = fma::<FMA>(factor, from[j], to[j]);
+        }
+    }
+}
+
+/// `to = a ∘ b`.
+#[inline(always)]
+fn multiply(to: &mut [f64], a: &[f64], b: &[f64]) {
+    for ((to, a), b) in to.iter_mut().zip(a).zip(b) {
+        *to = a * b;
     }
 }
 
@@ -229,14 +282,15 @@ fn times<const B: usize, const FMA: bool>(
 #[inline(always)]
 fn normalise<const B: usize>(row: &mut [f64]) -> Option<f64> {
     let (mut sums, mut smallest) = ([0.0; B], [1.0; B]);
-    for part in row.chunks_exact(B) {
+    let row = row.as_chunks_mut::<B>().0;
+    for part in row.iter() {
         for j in 0..B {
             sums[j] += part[j];
         }
     }
     let sum: f64 = sums.iter().sum();
     let factor = 1.0 / sum;
-    for part in row.chunks_exact_mut(B) {
+    for part in row.iter_mut() {
         for j in 0..B {
             part[j] *= factor;
             smallest[j] = smaller(smallest[j], part[j]);
@@ -264,10 +318,8 @@ fn forward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f
             let k = pass.p.tables().of_edge.table(t - 1);
             log_z += pass.tables.shift[k];
             let exp = &pass.tables.exp[k * size..(k + 1) * size];
-            times::<B, FMA>(&past[(t - 1) * width..], exp, n, width, now);
-            for j in 0..width {
-                now[j] *= psi[j];
-            }
+            times::<B, FMA>(&past[(t - 1) * width..(t - 1) * width + n], exp, width, now);
+            now.iter_mut().zip(psi).for_each(|(now, psi)| *now *= psi);
         }
         product *= normalise::<B>(now)?;
         if !(1e-60..1e60).contains(&product) {
@@ -291,18 +343,16 @@ fn backward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<
             now[n..].fill(0.0);
         } else {
             let psi = &pass.psi[(t + 1) * width..(t + 2) * width];
-            for j in 0..width {
-                pass.after[j] = psi[j] * future[j];
-            }
+            multiply(pass.after, psi, future);
             let k = pass.p.tables().of_edge.table(t);
-            times::<B, FMA>(pass.after, &pass.tables.transposed[k * size..(k + 1) * size], n, width, now);
+            times::<B, FMA>(&pass.after[..n], &pass.tables.transposed[k * size..(k + 1) * size], width, now);
             sum = normalise::<B>(now)?;
         }
         let alpha = &pass.alpha[t * width..(t + 1) * width];
         let mut sums = [0.0; B];
-        for at in (0..width).step_by(B) {
+        for (alpha, beta) in alpha.as_chunks::<B>().0.iter().zip(now.as_chunks::<B>().0) {
             for j in 0..B {
-                sums[j] = fma::<FMA>(alpha[at + j], now[at + j], sums[j]);
+                sums[j] = fma::<FMA>(alpha[j], beta[j], sums[j]);
             }
         }
         let total: f64 = sums.iter().sum();
@@ -316,14 +366,14 @@ fn backward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<
 
 /// Turns forward and backward rows into the beliefs that were asked for; nothing can fail any more.
 #[inline(always)]
-fn believe<const FMA: bool>(pass: &mut Pass<'_, '_>, out: &mut Beliefs<'_>) {
+fn believe<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, out: &mut Beliefs<'_>) {
     let (n, width) = (pass.labels, pass.width);
     let size = n * width;
     for t in 0..pass.len {
         let (alpha, beta) = (&pass.alpha[t * width..t * width + n], &pass.beta[t * width..t * width + n]);
         let node = &mut out.node[t * n..(t + 1) * n];
-        for j in 0..n {
-            node[j] = alpha[j] * beta[j] * pass.scale[t].node;
+        for ((node, alpha), beta) in node.iter_mut().zip(alpha).zip(beta) {
+            *node = alpha * beta * pass.scale[t].node;
         }
     }
     if pass.len < 2 || matches!(out.edge, EdgeBeliefs::None) {
@@ -334,21 +384,15 @@ fn believe<const FMA: bool>(pass: &mut Pass<'_, '_>, out: &mut Beliefs<'_>) {
     for t in 1..pass.len {
         let before = &pass.alpha[(t - 1) * width..t * width];
         let (psi, beta) = (&pass.psi[t * width..(t + 1) * width], &pass.beta[t * width..(t + 1) * width]);
-        for j in 0..width {
-            pass.after[j] = psi[j] * beta[j];
-        }
+        multiply(pass.after, psi, beta);
         let after = &*pass.after;
         let scale = pass.scale[t - 1].edge;
         let k = pass.p.tables().of_edge.table(t - 1);
         let exp = &pass.tables.exp[k * size..(k + 1) * size];
         match &mut out.edge {
             EdgeBeliefs::PerTable { .. } if shared => {
-                for i in 0..n {
-                    let a = before[i] * scale;
-                    let row = &mut pass.sums[i * width..(i + 1) * width];
-                    for j in 0..width {
-                        row[j] = fma::<FMA>(a, after[j], row[j]);
-                    }
+                for (row, before) in pass.sums.chunks_exact_mut(width).zip(before) {
+                    add::<B, FMA>(row, before * scale, after);
                 }
             }
             EdgeBeliefs::PerTable { sums, weight } => {
@@ -383,11 +427,11 @@ fn add_pairs<const FMA: bool>(
     n: usize,
     width: usize,
 ) {
-    for i in 0..n {
-        let a = before[i] * factor;
-        let (row, out) = (&exp[i * width..i * width + n], &mut out[i * n..(i + 1) * n]);
-        for j in 0..n {
-            out[j] = fma::<FMA>(a * row[j], after[j], out[j]);
+    let rows = exp.chunks_exact(width).zip(out.chunks_exact_mut(n));
+    for ((row, out), before) in rows.zip(before) {
+        let factor = factor * before;
+        for ((out, exp), after) in out.iter_mut().zip(row).zip(after) {
+            *out = fma::<FMA>(factor * exp, *after, *out);
         }
     }
 }

@@ -61,17 +61,13 @@ impl Kernel for Forward<'_, '_> {
             let (past, now) = best.split_at_mut(t * l);
             let (before, now) = (&past[(t - 1) * l..], &mut now[..l]);
             now.fill(f64::NEG_INFINITY);
-            for i in 0..l {
-                let row = &table[i * l..(i + 1) * l];
-                for j in 0..l {
-                    let score = before[i] + row[j];
-                    now[j] = if score > now[j] { score } else { now[j] };
+            for (before, row) in before.iter().zip(table.chunks_exact(l)) {
+                for (now, a) in now.iter_mut().zip(row) {
+                    let score = before + a;
+                    *now = if score > *now { score } else { *now };
                 }
             }
-            let psi = &psi[t * l..(t + 1) * l];
-            for j in 0..l {
-                now[j] += psi[j];
-            }
+            now.iter_mut().zip(&psi[t * l..]).for_each(|(now, psi)| *now += psi);
         }
     }
 }
