@@ -14,7 +14,14 @@ use crate::schema::Schema;
 
 /// The features of a model as a config lists them.
 ///
-/// `["intercept", "transition", { state = "value" }, { transition = { type = "equals", channels = ["coin"] } }]`
+/// ```
+/// use crf_core::{Features, Link};
+///
+/// let features: Features =
+///     serde_json::from_str(r#"["intercept", {"state": "value"}, {"transition": {"type": "lag", "of": "equals"}}]"#)?;
+/// assert_eq!(features.0[2].link, Link::Transition(None));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Features(pub Vec<FeatureSpec>);

@@ -3,6 +3,21 @@
 //! Chains are exact. Their kernels run in the probability domain with vectorised exponentials and fall back to the
 //! log domain by themselves when the potentials leave the range in which that is safe.
 //! What potentials mean, and the trait all of this stands behind, is `crf-core`'s business.
+//!
+//! ```
+//! use crf_core::{Beliefs, EdgeBeliefs, Inference, OwnedPotentials, Scratch};
+//! use crf_inference::ForwardBackward;
+//!
+//! // Two positions, two labels: the first prefers label 0, and labels like to stay.
+//! let mut chain = OwnedPotentials::chain(2, 2, vec![1.0, 0.0, 0.0, 0.0], vec![0.5, 0.0, 0.0, 0.5], vec![]);
+//! let (potentials, mut scratch) = (chain.view(), Scratch::new());
+//! let mut node = [0.0; 4];
+//! let mut beliefs = Beliefs { node: &mut node, edge: EdgeBeliefs::None };
+//! let log_z = ForwardBackward::default().infer(&potentials, &mut beliefs, &mut scratch)?;
+//! assert!((log_z.value - ((1.5_f64.exp() + 1_f64.exp()) + (1.0 + 0.5_f64.exp())).ln()).abs() < 1e-12);
+//! assert!(node[0] > 0.7 && (node[0] + node[1] - 1.0).abs() < 1e-12);
+//! # Ok::<(), crf_core::Error>(())
+//! ```
 #![deny(unsafe_code)]
 
 mod chain;

@@ -3,6 +3,29 @@
 //! Learners of the likelihood family pair an objective (value and gradient, summed over the data on all cores) with
 //! an optimizer and a penalty; each of the three is one file and knows nothing of the others. Inference is asked for
 //! through `crf-core`'s trait: no algorithm of `crf-inference` is named here.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use crf_core::{Decode, Features, Learner, Next, Problem, Run, Seed, Source, evaluate};
+//! use crf_datasets::RedundantObservations;
+//! use crf_inference::ForwardBackward;
+//! use crf_learn::Mle;
+//!
+//! let data = RedundantObservations::default().load(&Seed::new(1))?;
+//! let features: Features = serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#)?;
+//! let fitted = features.fit(&data.train)?;
+//! let (map, train) = (Arc::new(fitted.map()?), fitted.encode(Arc::new(data.train))?);
+//! let inference = ForwardBackward::default();
+//! let problem = Problem { train: &train, valid: None, map: &map, inference: &inference, start: None };
+//! let mle = Mle { l2: 0.1, ..Mle::default() };
+//! let fit = mle.fit(&problem, &mut Run::new(Seed::new(2), &mut |_| Next::Continue))?;
+//!
+//! let test = fitted.encode(Arc::new(data.test))?;
+//! let evaluation = evaluate(&*fit.model, &test, &inference, Decode::Posterior)?;
+//! let wrong = evaluation.pairs().filter(|(truth, predicted)| truth != predicted).count();
+//! assert!(wrong < 200, "{wrong} of 1000");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod objective;
