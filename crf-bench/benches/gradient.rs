@@ -33,8 +33,9 @@ fn corpus(sequences: usize, labels: usize, active: usize) -> (Corpus, Arc<Featur
         serde_json::from_str(r#"["transition", {"state": "equals"}]"#).expect("the features are sound");
     let data = builder.finish();
     let fitted = features.fit(&data).expect("the features fit");
-    let map = Arc::new(fitted.map().expect("the map is small"));
-    (fitted.encode(Arc::new(data)).expect("the data are finite"), map)
+    let corpus = fitted.encode(Arc::new(data)).expect("the data are finite");
+    let map = Arc::new(fitted.map(&corpus).expect("the map is small"));
+    (corpus, map)
 }
 
 fn gradient(c: &mut Criterion) {

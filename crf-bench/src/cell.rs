@@ -102,8 +102,8 @@ fn run_method(
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
     let clock = Instant::now();
     let fitted = method.features.fit(&data.train)?;
-    let map = Arc::new(fitted.map()?);
     let train = fitted.encode(data.train.clone())?;
+    let map = Arc::new(fitted.map(&train)?);
     let holdout = data.holdout.clone().map(|data| fitted.encode(data)).transpose()?;
     let test = fitted.encode(data.test.clone())?;
     seconds.encode = clock.elapsed().as_secs_f64();

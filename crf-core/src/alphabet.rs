@@ -1,51 +1,63 @@
-use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 
+use hashbrown::{DefaultHashBuilder, HashTable};
 use serde::{Deserialize, Serialize};
+
+use crate::names::Names;
 
 /// The number of a label (or of a symbol) in its [`Alphabet`].
 pub type Label = u32;
 
 /// Names numbered in the order in which they first appeared.
+///
+/// Each name is stored once; the table holds numbers only.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<String>", into = "Vec<String>")]
+#[serde(from = "Names", into = "Names")]
 pub struct Alphabet {
-    names: Vec<String>,
-    numbers: HashMap<String, Label>,
+    names: Names,
+    numbers: HashTable<Label>,
+    hasher: DefaultHashBuilder,
 }
 
 impl Alphabet {
     /// An alphabet of the given names; a repeated name keeps its first number.
-    pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         let mut alphabet = Alphabet::default();
         for name in names {
-            alphabet.intern(&name.into());
+            alphabet.intern(name.as_ref());
         }
         alphabet
     }
 
     /// The number of `name`, which is added when it is new.
     pub fn intern(&mut self, name: &str) -> Label {
-        if let Some(&number) = self.numbers.get(name) {
-            return number;
+        let Alphabet { names, numbers, hasher } = self;
+        let found = numbers.entry(
+            hasher.hash_one(name),
+            |&number| names.get(number as usize) == name,
+            |&number| hasher.hash_one(names.get(number as usize)),
+        );
+        let number = Label::try_from(names.len()).expect("an alphabet holds at most 2³² names");
+        let number = *found.or_insert(number).get();
+        if number as usize == names.len() {
+            names.push(name);
         }
-        let number = Label::try_from(self.names.len()).expect("an alphabet holds at most 2³² names");
-        self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), number);
         number
     }
 
     /// The number of `name`, if it is known.
     pub fn number(&self, name: &str) -> Option<Label> {
-        self.numbers.get(name).copied()
+        let same = |&number: &Label| self.names.get(number as usize) == name;
+        self.numbers.find(self.hasher.hash_one(name), same).copied()
     }
 
     /// The name of a label; panics on a number that this alphabet never gave out.
     pub fn name(&self, label: Label) -> &str {
-        &self.names[label as usize]
+        self.names.get(label as usize)
     }
 
     /// All names in the order of their numbers.
-    pub fn names(&self) -> &[String] {
+    pub fn names(&self) -> &Names {
         &self.names
     }
 
@@ -68,13 +80,13 @@ impl PartialEq for Alphabet {
 
 impl Eq for Alphabet {}
 
-impl From<Vec<String>> for Alphabet {
-    fn from(names: Vec<String>) -> Self {
-        Alphabet::new(names)
+impl From<Names> for Alphabet {
+    fn from(names: Names) -> Self {
+        Alphabet::new(names.iter())
     }
 }
 
-impl From<Alphabet> for Vec<String> {
+impl From<Alphabet> for Names {
     fn from(alphabet: Alphabet) -> Self {
         alphabet.names
     }

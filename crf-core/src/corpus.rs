@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::features::Part;
 use crate::prototype::{Block, Encoder};
 use crate::sparse::Rows;
 
@@ -23,11 +24,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    pub(crate) fn encode(
-        data: Arc<Dataset>,
-        state: &[(u16, Box<dyn Encoder>)],
-        transition: &[(u16, Box<dyn Encoder>)],
-    ) -> Result<Self> {
+    pub(crate) fn encode(data: Arc<Dataset>, state: &[Part], transition: &[Part]) -> Result<Self> {
         let (node_base, state_at) = base(state);
         let (edge_base, transition_at) = base(transition);
         let mut corpus = Corpus {
@@ -43,8 +40,8 @@ impl Corpus {
         let mut known: HashMap<(u16, Vec<(u32, u64)>), u32> = HashMap::new();
         for i in 0..data.len() {
             let (x, shape) = (data.sequence(i), data.shape(i));
-            let encode = |parts: &[(u16, Box<dyn Encoder>)], at: &[u32]| -> Result<Vec<(u16, u32, Block)>> {
-                let blocks = parts.iter().zip(at).map(|((owner, encoder), &at)| {
+            let encode = |parts: &[Part], at: &[u32]| -> Result<Vec<(u16, u32, Block)>> {
+                let blocks = parts.iter().zip(at).map(|(Part { owner, encoder, .. }, &at)| {
                     let block = Block::of(&**encoder, &x);
                     finite(&block, &**encoder, i)?;
                     Ok((*owner, at, block))
@@ -73,6 +70,34 @@ impl Corpus {
             corpus.edge_starts.push(corpus.row_of_edge.len());
         }
         Ok(corpus)
+    }
+
+    /// Calls `see` with every state function that is not zero somewhere, the kind of node, and the label there.
+    pub(crate) fn see_states(&self, see: &mut dyn FnMut(u32, u16, u32)) {
+        for i in 0..self.len() {
+            let (shape, range) = (self.data.shape(i), self.data.range(i));
+            for (n, t) in range.enumerate() {
+                if let Some(label) = self.data.labels()[t] {
+                    self.nodes.for_each(t, |g, _| see(g, shape.kind(n), label));
+                    self.node_base.iter().for_each(|&(g, _)| see(g, shape.kind(n), label));
+                }
+            }
+        }
+    }
+
+    /// Calls `see` with every transition function that is not zero somewhere, the relation, and the labels there.
+    pub(crate) fn see_transitions(&self, see: &mut dyn FnMut(u32, u16, u32)) {
+        for i in 0..self.len() {
+            let (shape, labels) = (self.data.shape(i), &self.data.labels()[self.data.range(i)]);
+            for (e, &row) in self.rows_of_edges(i).iter().enumerate() {
+                let ((u, v), relation) = (shape.ends(e), shape.relation(e));
+                if let (Some(before), Some(now)) = (labels[u], labels[v]) {
+                    let pair = before * shape.card(v) as u32 + now;
+                    self.edge_rows.for_each(row as usize, |g, _| see(g, relation, pair));
+                    self.edge_base.iter().for_each(|&(g, _)| see(g, relation, pair));
+                }
+            }
+        }
     }
 
     /// The raw data.
@@ -127,9 +152,9 @@ impl Corpus {
 }
 
 /// The constant functions with their values, and the number of each part's first function.
-fn base(parts: &[(u16, Box<dyn Encoder>)]) -> (Vec<(u32, f64)>, Vec<u32>) {
+fn base(parts: &[Part]) -> (Vec<(u32, f64)>, Vec<u32>) {
     let (mut base, mut at, mut next) = (Vec::new(), Vec::new(), 0);
-    for (_, encoder) in parts {
+    for Part { encoder, .. } in parts {
         at.push(next);
         for observation in encoder.observations() {
             base.extend(observation.constant.map(|value| (next, value)));

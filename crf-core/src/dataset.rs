@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Shape};
-use crate::schema::{ChannelKind, Schema};
-use crate::{Label, Seed};
+use crate::schema::{Channel, ChannelKind, Schema};
+use crate::sparse::Rows;
+use crate::{Alphabet, Label, Seed};
 
 /// What a user has: sequences (or graphs) of positions with observations, and labels where they are known.
 ///
@@ -17,6 +18,7 @@ pub struct Dataset {
     labels: Vec<Option<Label>>, // [positions]
     weights: Vec<f64>,          // [sequences]
     graphs: Vec<Graph>,         // [sequences], or empty when all are chains
+    foreign: Alphabet,          // labels that the schema does not have
 }
 
 /// All values of one channel.
@@ -26,16 +28,23 @@ pub enum Column {
     Real(Vec<f64>),
     /// Numbers of symbols in the channel's alphabet.
     Symbol(Vec<u32>),
+    /// Attributes of the channel's alphabet with their values, a row a position.
+    Bag(Rows),
 }
 
 /// One value of one channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value {
+pub enum Value<'a> {
     /// A finite number.
     Real(f64),
     /// The number of a symbol.
     Symbol(u32),
+    /// Numbers of attributes with finite values.
+    Bag(&'a [(u32, f64)]),
 }
+
+/// Labels from this number on are not in the alphabet: the truth knows them, the model never can.
+const FOREIGN: Label = 1 << 31;
 
 impl Dataset {
     /// What the positions carry.
@@ -66,6 +75,24 @@ impl Dataset {
     /// The labels of all positions, `None` where unknown.
     pub fn labels(&self) -> &[Option<Label>] {
         &self.labels
+    }
+
+    /// Whether a label is one that the schema does not have; it counts as an error whatever is predicted.
+    pub fn is_foreign(label: Label) -> bool {
+        label >= FOREIGN
+    }
+
+    /// The name of a label of a node of the given kind, foreign ones included.
+    pub fn label_name(&self, kind: u16, label: Label) -> &str {
+        match label.checked_sub(FOREIGN) {
+            Some(foreign) => self.foreign.name(foreign),
+            None => self.schema.kinds()[kind as usize].labels.name(label),
+        }
+    }
+
+    /// How many positions have a foreign label.
+    pub fn n_foreign(&self) -> usize {
+        self.labels.iter().flatten().filter(|&&label| Dataset::is_foreign(label)).count()
     }
 
     /// How much sequence `i` counts.
@@ -100,6 +127,7 @@ impl Dataset {
                 match (to, from) {
                     (Column::Real(to), Column::Real(from)) => to.extend_from_slice(&from[range.clone()]),
                     (Column::Symbol(to), Column::Symbol(from)) => to.extend_from_slice(&from[range.clone()]),
+                    (Column::Bag(to), Column::Bag(from)) => range.clone().for_each(|t| to.push_row(from, t)),
                     _ => unreachable!("both datasets have one schema"),
                 }
             }
@@ -108,6 +136,7 @@ impl Dataset {
             part.data.weights.push(self.weights[i]);
             part.data.graphs.extend(self.graphs.get(i).cloned());
         }
+        part.data.foreign = self.foreign.clone();
         part.data
     }
 
@@ -142,7 +171,7 @@ impl<'a> Sequence<'a> {
     pub fn real(&self, channel: usize) -> &'a [f64] {
         match &self.data.columns[channel] {
             Column::Real(values) => &values[self.range.clone()],
-            Column::Symbol(_) => panic!("channel {channel} is symbolic"),
+            _ => panic!("channel {channel} is not real"),
         }
     }
 
@@ -150,7 +179,15 @@ impl<'a> Sequence<'a> {
     pub fn symbol(&self, channel: usize) -> &'a [u32] {
         match &self.data.columns[channel] {
             Column::Symbol(values) => &values[self.range.clone()],
-            Column::Real(_) => panic!("channel {channel} is real"),
+            _ => panic!("channel {channel} is not symbolic"),
+        }
+    }
+
+    /// Calls `f` with every attribute that a bag channel has at position `t`, and its value; panics on others.
+    pub fn for_each_in_bag(&self, channel: usize, t: usize, f: impl FnMut(u32, f64)) {
+        match &self.data.columns[channel] {
+            Column::Bag(rows) => rows.for_each(self.range.start + t, f),
+            _ => panic!("channel {channel} is no bag"),
         }
     }
 
@@ -164,6 +201,7 @@ impl<'a> Sequence<'a> {
 #[derive(Debug)]
 pub struct DatasetBuilder {
     data: Dataset,
+    growing: bool,
 }
 
 impl DatasetBuilder {
@@ -172,14 +210,45 @@ impl DatasetBuilder {
         let columns = schema.channels().iter().map(|channel| match channel.kind {
             ChannelKind::Real => Column::Real(Vec::new()),
             ChannelKind::Symbol(_) => Column::Symbol(Vec::new()),
+            ChannelKind::Bag(_) => Column::Bag(Rows::default()),
         });
         let columns = columns.collect();
         let (starts, labels, weights, graphs) = (vec![0], Vec::new(), Vec::new(), Vec::new());
-        DatasetBuilder { data: Dataset { schema, starts, columns, labels, weights, graphs } }
+        let data = Dataset { schema, starts, columns, labels, weights, graphs, foreign: Alphabet::default() };
+        DatasetBuilder { data, growing: false }
+    }
+
+    /// An empty dataset of chains whose alphabets grow with what is read: for training data.
+    pub fn growing(channels: Vec<Channel>) -> Result<Self> {
+        let mut builder = DatasetBuilder::new(Arc::new(Schema::unlabelled_chain(channels)?));
+        builder.growing = true;
+        Ok(builder)
+    }
+
+    /// The number of a symbol of a channel, for [`DatasetBuilder::push`].
+    ///
+    /// A new symbol gets a new number while alphabets grow, and otherwise one that no symbol has.
+    pub fn symbol(&mut self, channel: usize, name: &str) -> u32 {
+        let known =
+            self.data.schema.channels()[channel].kind.alphabet().and_then(|symbols| symbols.number(name));
+        match known {
+            Some(number) => number,
+            None if self.growing => Arc::make_mut(&mut self.data.schema).alphabet_mut(channel).intern(name),
+            None => u32::MAX,
+        }
+    }
+
+    /// The number of a label, for [`DatasetBuilder::push`]; a new one is foreign unless alphabets grow.
+    pub fn label(&mut self, name: &str) -> Label {
+        match self.data.schema.labels().number(name) {
+            Some(label) => label,
+            None if self.growing => Arc::make_mut(&mut self.data.schema).labels_mut().intern(name),
+            None => FOREIGN + self.data.foreign.intern(name),
+        }
     }
 
     /// Adds a position with one value per channel to the open sequence.
-    pub fn push(&mut self, values: &[Value], label: Option<Label>) -> Result<()> {
+    pub fn push(&mut self, values: &[Value<'_>], label: Option<Label>) -> Result<()> {
         let data = &mut self.data;
         let place = |data: &Dataset| {
             let start = data.starts[data.starts.len() - 1];
@@ -197,12 +266,27 @@ impl DatasetBuilder {
                 (Value::Real(x), Column::Real(_)) if !x.is_finite() => {
                     return Err(Error::NotFinite(format!("got {x}; give every position a number")).at(name()));
                 }
-                (Value::Real(_), Column::Real(_)) | (Value::Symbol(_), Column::Symbol(_)) => {}
-                (Value::Real(_), Column::Symbol(_)) => {
-                    return Err(Error::data("expected a symbol, got a number").at(name()));
+                (Value::Bag(bag), Column::Bag(_)) => {
+                    if let Some((attribute, x)) = bag.iter().find(|(_, x)| !x.is_finite()) {
+                        let alphabet = data.schema.channels()[c].kind.alphabet();
+                        let known = alphabet.filter(|known| (*attribute as usize) < known.len());
+                        let attribute = known.map_or("an unknown attribute", |known| known.name(*attribute));
+                        return Err(Error::NotFinite(format!("`{attribute}` is {x}")).at(name()));
+                    }
                 }
-                (Value::Symbol(_), Column::Real(_)) => {
-                    return Err(Error::data("expected a number, got a symbol").at(name()));
+                (Value::Real(_), Column::Real(_)) | (Value::Symbol(_), Column::Symbol(_)) => {}
+                (value, _) => {
+                    let got = match value {
+                        Value::Real(_) => "a number",
+                        Value::Symbol(_) => "a symbol",
+                        Value::Bag(_) => "a bag of attributes",
+                    };
+                    let want = match data.schema.channels()[c].kind {
+                        ChannelKind::Real => "a number",
+                        ChannelKind::Symbol(_) => "a symbol",
+                        ChannelKind::Bag(_) => "a bag of attributes",
+                    };
+                    return Err(Error::data(format!("expected {want}, got {got}")).at(name()));
                 }
             }
         }
@@ -210,6 +294,7 @@ impl DatasetBuilder {
             match (value, column) {
                 (Value::Real(x), Column::Real(values)) => values.push(*x),
                 (Value::Symbol(x), Column::Symbol(values)) => values.push(*x),
+                (Value::Bag(bag), Column::Bag(rows)) => rows.push(bag.iter().copied()),
                 _ => unreachable!("the kinds were compared above"),
             }
         }
@@ -241,7 +326,7 @@ impl DatasetBuilder {
         let data = &mut self.data;
         let start = data.starts[data.starts.len() - 1];
         for (n, label) in data.labels[start..].iter().enumerate() {
-            if let Some(label) = label.filter(|&label| label as usize >= n_labels(n)) {
+            if let Some(label) = label.filter(|&label| label < FOREIGN && label as usize >= n_labels(n)) {
                 let place = format!("sequence {}, position {}", data.starts.len(), n + 1);
                 return Err(Error::data(format!(
                     "label number {label}, but there are {} labels",

@@ -71,6 +71,8 @@ pub fn evaluate(
                 }
             }
             let clamped = match truth.iter().copied().collect::<Option<Vec<Label>>>() {
+                // A label that the model does not have is impossible to it.
+                _ if truth.iter().flatten().any(|&label| Dataset::is_foreign(label)) => f64::NEG_INFINITY,
                 Some(truth) => p.score(&truth),
                 None => {
                     p.clamp(truth);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::prototype::{Encoder, Observation};
+use crate::features::{Pairs, Part};
+use crate::names::Names;
+use crate::prototype::Observation;
 use crate::schema::Schema;
 
 /// Which features a model has, in the order of their weights.
@@ -22,7 +24,7 @@ pub struct FeatureMap {
 /// The features of one kind of link, by observation function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Links {
-    names: Arc<Vec<String>>,  // [functions]
+    names: Arc<Names>,        // [functions]
     owners: Arc<Vec<u16>>,    // [functions] kind of node, or relation
     constant: Arc<Vec<bool>>, // [functions]
     groups: Arc<Vec<u32>>,    // [functions] which functions exclude each other; all different otherwise
@@ -40,28 +42,47 @@ pub enum Target {
 }
 
 impl Links {
-    /// Ties every function to all its targets.
-    pub(crate) fn all(parts: &[(u16, Box<dyn Encoder>)], n_targets: impl Fn(u16) -> usize) -> Result<Self> {
+    /// Ties every function to all its targets, or to those with which `show` sees it.
+    pub(crate) fn new(
+        parts: &[Part],
+        n_targets: impl Fn(u16) -> usize,
+        show: impl FnOnce(&mut dyn FnMut(u32, u16, u32)),
+    ) -> Result<Self> {
         let (mut names, mut owners, mut constant, mut groups) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (mut starts, mut targets, mut n_groups) = (vec![0], Vec::new(), 0);
-        for (owner, encoder) in parts {
+            (Names::default(), Vec::new(), Vec::new(), Vec::new());
+        let (mut all, mut observed, mut n_groups) = (vec![0], Vec::new(), 0);
+        for Part { owner, encoder, pairs } in parts {
             // Numbers of groups mean something within one encoder only.
             let mut group_of = HashMap::new();
             for Observation { name, group, constant: value } in encoder.observations() {
-                names.push(name);
+                names.push(&name);
                 owners.push(*owner);
                 constant.push(value.is_some());
                 groups.push(match group {
                     Some(group) => *group_of.entry(group).or_insert_with(|| fresh(&mut n_groups)),
                     None => fresh(&mut n_groups),
                 });
-                targets.extend(0..n_targets(*owner) as u32);
-                starts.push(targets.len());
+                all.push(all[all.len() - 1] + n_targets(*owner));
+                observed.push(*pairs == Pairs::Observed);
             }
             if u32::try_from(names.len()).is_err() {
                 return Err(Error::data("more than 2³² observation functions"));
             }
+        }
+        // One bit for each function and target.
+        let mut seen = vec![0_u64; if observed.contains(&true) { all[names.len()].div_ceil(64) } else { 0 }];
+        if !seen.is_empty() {
+            show(&mut |g, owner, target| {
+                let bit = all[g as usize] + target as usize;
+                seen[bit / 64] |= u64::from(owners[g as usize] == owner) << (bit % 64);
+            });
+        }
+        let (mut starts, mut targets) = (vec![0], Vec::new());
+        for g in 0..names.len() {
+            let bits = all[g]..all[g + 1];
+            let keep = |bit: &usize| !observed[g] || seen[bit / 64] >> (bit % 64) & 1 == 1;
+            targets.extend(bits.filter(keep).map(|bit| (bit - all[g]) as u32));
+            starts.push(targets.len());
         }
         let (names, owners, constant, groups) = (names.into(), owners.into(), constant.into(), groups.into());
         Ok(Links { names, owners, constant, groups, starts, targets })
@@ -84,7 +105,7 @@ impl Links {
 
     /// The name of function `g`.
     pub fn name(&self, g: u32) -> &str {
-        &self.names[g as usize]
+        self.names.get(g as usize)
     }
 
     /// The kind of node, or the relation, that function `g` belongs to.

@@ -36,6 +36,19 @@ pub struct FeatureSpec {
     pub link: Link,
     /// The observation functions.
     pub of: Box<dyn Prototype>,
+    /// Which labels they are tied to.
+    pub pairs: Pairs,
+}
+
+/// Which labels, or pairs of labels, an observation function is tied to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pairs {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that occur together with it in the training data: smaller, and blind to what never occurred.
+    Observed,
 }
 
 /// What ties an observation function g to labels.
@@ -57,6 +70,8 @@ struct Table {
     transition: Option<Box<dyn Prototype>>,
     kind: Option<String>,
     relation: Option<String>,
+    #[serde(default)]
+    pairs: Pairs,
 }
 
 impl<'de> Deserialize<'de> for FeatureSpec {
@@ -76,16 +91,16 @@ impl<'de> Deserialize<'de> for FeatureSpec {
                     "start" => (Link::State(None), Box::new(First {})),
                     _ => return Err(E::unknown_variant(name, &["intercept", "transition", "start"])),
                 };
-                Ok(FeatureSpec { link, of })
+                Ok(FeatureSpec { link, of, pairs: Pairs::All })
             }
             fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<FeatureSpec, A::Error> {
                 let table = Table::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
                 match table {
-                    Table { state: Some(of), transition: None, kind, relation: None } => {
-                        Ok(FeatureSpec { link: Link::State(kind), of })
+                    Table { state: Some(of), transition: None, kind, relation: None, pairs } => {
+                        Ok(FeatureSpec { link: Link::State(kind), of, pairs })
                     }
-                    Table { state: None, transition: Some(of), kind: None, relation } => {
-                        Ok(FeatureSpec { link: Link::Transition(relation), of })
+                    Table { state: None, transition: Some(of), kind: None, relation, pairs } => {
+                        Ok(FeatureSpec { link: Link::Transition(relation), of, pairs })
                     }
                     _ => Err(serde::de::Error::custom(
                         "a feature has either `state` (with an optional `kind`) or `transition` (with an optional `relation`)",
@@ -107,6 +122,9 @@ impl Serialize for FeatureSpec {
         map.serialize_entry(link, &self.of)?;
         if let Some(name) = name {
             map.serialize_entry(side, name)?;
+        }
+        if self.pairs != Pairs::All {
+            map.serialize_entry("pairs", &self.pairs)?;
         }
         map.end()
     }
@@ -130,6 +148,9 @@ impl Features {
     /// Fits every prototype on the training data.
     pub fn fit(&self, train: &Dataset) -> Result<FittedFeatures> {
         let schema = train.schema();
+        if schema.labels().is_empty() {
+            return Err(Error::data("the training data have no label at any position"));
+        }
         let mut fitted = FittedFeatures { schema: schema.clone(), state: Vec::new(), transition: Vec::new() };
         for spec in &self.0 {
             let (parts, owners) = match &spec.link {
@@ -139,7 +160,7 @@ impl Features {
                 Link::Transition(Some(relation)) => (&mut fitted.transition, one(schema.relation(relation)?)),
             };
             for owner in owners {
-                parts.push((owner, spec.of.fit(train)?));
+                parts.push(Part { owner, encoder: spec.of.fit(train)?, pairs: spec.pairs });
             }
         }
         Ok(fitted)
@@ -154,18 +175,33 @@ fn one(number: u16) -> std::ops::Range<u16> {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct FittedFeatures {
     schema: Arc<Schema>,
-    state: Vec<(u16, Box<dyn Encoder>)>,      // kind of node, functions
-    transition: Vec<(u16, Box<dyn Encoder>)>, // relation, functions
+    state: Vec<Part>,
+    transition: Vec<Part>,
+}
+
+/// The fitted functions of one entry of the feature list, for one kind of node or one relation.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) owner: u16,
+    pub(crate) encoder: Box<dyn Encoder>,
+    pub(crate) pairs: Pairs,
 }
 
 impl FittedFeatures {
-    /// Every feature the config allows: each observation function with each label or pair of labels.
-    pub fn map(&self) -> Result<FeatureMap> {
-        let state = Links::all(&self.state, |kind| self.schema.n_labels(kind))?;
-        let transition = Links::all(&self.transition, |relation| {
+    /// What the data must carry.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The features: each observation function with all its labels or pairs of labels, or with those that occur
+    /// together with it in the encoded training data.
+    pub fn map(&self, train: &Corpus) -> Result<FeatureMap> {
+        let n_pairs = |relation| {
             let (rows, columns) = self.schema.table_shape(relation);
             rows * columns
-        })?;
+        };
+        let state = Links::new(&self.state, |kind| self.schema.n_labels(kind), |see| train.see_states(see))?;
+        let transition = Links::new(&self.transition, n_pairs, |see| train.see_transitions(see))?;
         Ok(FeatureMap::new(self.schema.clone(), state, transition))
     }
 

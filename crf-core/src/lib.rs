@@ -7,6 +7,7 @@
 mod alphabet;
 mod dataset;
 mod graph;
+mod names;
 mod schema;
 
 mod features;
@@ -44,13 +45,14 @@ pub use crate::dataset::{Column, Dataset, DatasetBuilder, Sequence, Value};
 pub use crate::error::{Error, Result, hint, nearest, require};
 pub use crate::evaluation::{Decode, Evaluation, evaluate};
 pub use crate::feature_map::{FeatureMap, Links, Target};
-pub use crate::features::{FeatureSpec, Features, FittedFeatures, Link};
+pub use crate::features::{FeatureSpec, Features, FittedFeatures, Link, Pairs};
 pub use crate::graph::{Edge, Graph, Shape};
 pub use crate::inference::{Inference, KBest, Labelling, Sampler};
 pub use crate::learner::{Fit, Iteration, Learner, Next, Problem, Run, Trace};
 pub use crate::log_linear::{LogLinear, Scorer};
 pub use crate::metric::Metric;
 pub use crate::model::{BoundModel, Model};
+pub use crate::names::Names;
 pub use crate::plugin::Plugin;
 pub use crate::potentials::{EdgeTables, OwnedPotentials, Potentials, Tables};
 pub use crate::prototype::{Block, Encoder, Observation, Prototype};

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Label;
+use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
 use crate::graph::offsets;
@@ -99,8 +100,7 @@ metric!(
         for i in 0..of.data.len() {
             let (range, shape) = (of.data.range(i), of.data.shape(i));
             let known = &of.data.labels()[range.clone()];
-            let kinds = of.data.schema().kinds();
-            let name = |n: usize, label: Label| kinds[shape.kind(n) as usize].labels.name(label);
+            let name = |n: usize, label: Label| of.data.label_name(shape.kind(n), label);
             let truth = chunks(known.iter().enumerate().map(|(n, y)| y.map_or("O", |y| name(n, y))));
             let guess = of.predicted[range].iter().enumerate();
             let guess = chunks(guess.map(|(n, &y)| if known[n].is_some() { name(n, y) } else { "O" }));
@@ -152,7 +152,7 @@ impl Metric for OfLabel {
     }
 
     fn measure(&self, of: &Evaluation) -> Result<f64> {
-        let names = of.data.schema().kinds().iter().flat_map(|kind| kind.labels.names()).map(String::as_str);
+        let names = of.data.schema().kinds().iter().flat_map(|kind| kind.labels.names().iter());
         let label = names.clone().position(|name| name == self.label);
         let label = label.ok_or_else(|| Error::unknown("label", &self.label, names))?;
         let confusion = Confusion::of(of);
@@ -167,6 +167,7 @@ impl Metric for OfLabel {
 /// How often each true label was given each predicted one.
 ///
 /// Labels are numbered through: when there are several kinds of node, those of one come after those of the other.
+/// The last row counts true labels that the model does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Confusion {
     counts: Vec<Vec<u64>>, // [true][predicted]
@@ -178,14 +179,15 @@ impl Confusion {
         let data = &evaluation.data;
         let starts = offsets(data.schema().kinds().iter().map(|kind| kind.labels.len()));
         let n_labels = starts[starts.len() - 1];
-        let mut counts = vec![vec![0; n_labels]; n_labels];
+        let mut counts = vec![vec![0; n_labels]; n_labels + 1];
         for i in 0..data.len() {
             let (range, shape) = (data.range(i), data.shape(i));
             let pairs = data.labels()[range.clone()].iter().zip(&evaluation.predicted[range]);
             for (n, (truth, &predicted)) in pairs.enumerate() {
                 if let Some(truth) = *truth {
                     let start = starts[shape.kind(n) as usize];
-                    counts[start + truth as usize][start + predicted as usize] += 1;
+                    let row = if Dataset::is_foreign(truth) { n_labels } else { start + truth as usize };
+                    counts[row][start + predicted as usize] += 1;
                 }
             }
         }
@@ -194,7 +196,12 @@ impl Confusion {
 
     /// How many labels there are.
     pub fn n_labels(&self) -> usize {
-        self.counts.len()
+        self.counts.len() - 1
+    }
+
+    /// How many positions have a true label that the model does not have.
+    pub fn foreign(&self) -> u64 {
+        self.truth(self.n_labels())
     }
 
     /// How many positions of true label `truth` were given label `predicted`.

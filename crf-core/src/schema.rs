@@ -28,6 +28,27 @@ pub enum ChannelKind {
     Real,
     /// Symbols of an alphabet; a number outside of it stands for a symbol that training never saw.
     Symbol(Alphabet),
+    /// Any number of symbols, each with a value: the attributes of a text position.
+    Bag(Alphabet),
+}
+
+impl ChannelKind {
+    /// The alphabet of the channel's symbols, if it has any.
+    pub fn alphabet(&self) -> Option<&Alphabet> {
+        match self {
+            ChannelKind::Real => None,
+            ChannelKind::Symbol(alphabet) | ChannelKind::Bag(alphabet) => Some(alphabet),
+        }
+    }
+
+    /// What the channel holds, in words.
+    pub fn holds(&self) -> &'static str {
+        match self {
+            ChannelKind::Real => "real numbers",
+            ChannelKind::Symbol(_) => "symbols",
+            ChannelKind::Bag(_) => "bags of attributes",
+        }
+    }
 }
 
 /// A kind of node with the labels it can take.
@@ -55,6 +76,13 @@ impl Schema {
     pub fn chain(channels: Vec<Channel>, labels: Alphabet) -> Result<Self> {
         let kinds = vec![NodeKind { name: "label".into(), labels }];
         Schema::graph(channels, kinds, vec![Relation { name: "next".into(), tail: 0, head: 0 }])
+    }
+
+    /// The schema of chains whose labels are still to come.
+    pub(crate) fn unlabelled_chain(channels: Vec<Channel>) -> Result<Self> {
+        let mut schema = Schema::chain(channels, Alphabet::new(["?"]))?;
+        schema.kinds[0].labels = Alphabet::default();
+        Ok(schema)
     }
 
     /// The schema of graphs with several kinds of node and edge.
@@ -91,6 +119,17 @@ impl Schema {
     /// The labels of the first kind of node: all there are on chains.
     pub fn labels(&self) -> &Alphabet {
         &self.kinds[0].labels
+    }
+
+    pub(crate) fn alphabet_mut(&mut self, channel: usize) -> &mut Alphabet {
+        match &mut self.channels[channel].kind {
+            ChannelKind::Symbol(alphabet) | ChannelKind::Bag(alphabet) => alphabet,
+            ChannelKind::Real => panic!("channel {channel} is real"),
+        }
+    }
+
+    pub(crate) fn labels_mut(&mut self) -> &mut Alphabet {
+        &mut self.kinds[0].labels
     }
 
     /// How many labels nodes of a kind can take.
@@ -133,8 +172,6 @@ impl Schema {
     /// The number of the label called `name` among those of `kind`, or an error that names the nearest one.
     pub fn label(&self, kind: u16, name: &str) -> Result<Label> {
         let labels = &self.kinds[kind as usize].labels;
-        labels
-            .number(name)
-            .ok_or_else(|| Error::unknown("label", name, labels.names().iter().map(String::as_str)))
+        labels.number(name).ok_or_else(|| Error::unknown("label", name, labels.names().iter()))
     }
 }

@@ -35,6 +35,16 @@ impl Rows {
         self.value_starts.push(self.values.len());
     }
 
+    /// Adds row `r` of another matrix.
+    pub fn push_row(&mut self, from: &Rows, r: usize) {
+        let (columns, values) = from.valued(r);
+        self.one_columns.extend_from_slice(from.ones(r));
+        self.value_columns.extend_from_slice(columns);
+        self.values.extend_from_slice(values);
+        self.one_starts.push(self.one_columns.len());
+        self.value_starts.push(self.values.len());
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.one_starts.len() - 1

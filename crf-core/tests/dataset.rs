@@ -14,13 +14,13 @@ fn builder() -> DatasetBuilder {
     DatasetBuilder::new(Arc::new(Schema::chain(channels, Alphabet::new(["n", "y"])).unwrap()))
 }
 
-fn good() -> [Value; 2] {
+fn good() -> [Value<'static>; 2] {
     [Value::Real(1.0), Value::Symbol(0)]
 }
 
 #[test]
 fn values_are_checked_as_they_come() {
-    let refused = |values: &[Value], message: &str| {
+    let refused = |values: &[Value<'_>], message: &str| {
         let mut data = builder();
         data.push(&good(), None).unwrap();
         data.end_chain().unwrap();

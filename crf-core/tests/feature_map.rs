@@ -5,16 +5,35 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Sharing, chains, features, random_corpus, random_labels, random_weights, real, two_kinds};
-use crf_core::{DatasetBuilder, FeatureMap, Scorer, Scratch, Target};
+use common::{
+    Sharing, chains, features, labelled, random_corpus, random_labels, random_weights, real, two_kinds,
+};
+use crf_core::{Dataset, DatasetBuilder, FeatureMap, Scorer, Scratch, Target};
 use proptest::prelude::*;
 
 fn names(map: &FeatureMap) -> Vec<String> {
     (0..map.len()).map(|k| map.name(k)).collect()
 }
 
+fn map_of(list: &str, data: Dataset) -> FeatureMap {
+    let fitted = features(list).fit(&data).unwrap();
+    fitted.map(&fitted.encode(Arc::new(data)).unwrap()).unwrap()
+}
+
 fn of(list: &str) -> FeatureMap {
-    features(list).fit(&chains(&[&[(1.0, 0)]])).unwrap().map().unwrap()
+    map_of(list, chains(&[&[(1.0, 0)]]))
+}
+
+#[test]
+fn observed_pairs_are_those_of_the_training_data() {
+    let data = labelled(&["a", "b", "c"], &["a b b", "b ? c"]);
+    let list = r#"[{ state = "one", pairs = "observed" }, { state = "first", pairs = "observed" },
+                   { transition = "one", pairs = "observed" }, { state = "first" }]"#;
+    let map = map_of(list, data);
+    let state =
+        ["y=a", "y=b", "y=c", "y=a ∧ first", "y=b ∧ first", "y=a ∧ first", "y=b ∧ first", "y=c ∧ first"];
+    assert_eq!(names(&map)[..8], state);
+    assert_eq!(names(&map)[8..], ["y'=a ∧ y=b", "y'=b ∧ y=b"]);
 }
 
 #[test]
@@ -34,11 +53,7 @@ fn features_stand_in_order_of_their_functions_with_state_features_first() {
 fn relations_are_named_when_there_are_several() {
     let mut data = DatasetBuilder::new(Arc::new(two_kinds(vec![])));
     data.end_graph(crf_core::Graph::new(&two_kinds(vec![]), vec![], vec![]).unwrap()).unwrap();
-    let map = features(r#"["transition", { state = "first", kind = "b" }]"#)
-        .fit(&data.finish())
-        .unwrap()
-        .map()
-        .unwrap();
+    let map = map_of(r#"["transition", { state = "first", kind = "b" }]"#, data.finish());
     assert_eq!(names(&map)[..3], ["y=b0 ∧ first", "y=b1 ∧ first", "y=b2 ∧ first"]);
     assert_eq!(map.name(3 + 5), "ab: y'=a1 ∧ y=b2");
     assert_eq!(map.feature(3 + 5), (0, Target::Transition(1, 2)));
@@ -112,7 +127,8 @@ proptest! {
     ) {
         let sharing = if own { Sharing::Own } else { Sharing::Few };
         let (data, fitted) = random_corpus(seed, graphs, sharing);
-        let (wide, x) = (fitted.map().unwrap(), fitted.encode(data.clone()).unwrap());
+        let x = fitted.encode(data.clone()).unwrap();
+        let wide = fitted.map(&x).unwrap();
         let coins = random_weights(!seed, wide.len());
         let (narrow, kept) = wide.narrow(|k| coins[k] > 0.0);
         prop_assert_eq!(narrow.len(), kept.len());

@@ -92,7 +92,7 @@ fn slips_are_answered_with_what_would_do() {
     );
     refused(
         r#"{ state = "valeu" }"#,
-        "unknown variant `valeu`, expected one of `conjunction`, `equals`, `first`",
+        "unknown variant `valeu`, expected one of `attributes`, `conjunction`, `equals`, `first`",
     );
     refused(r#"{ state = { type = "valeu" } }"#, "unknown variant `valeu`, expected one of");
     refused(r#"{ state = { type = "lag", of = "valeu" } }"#, "unknown variant `valeu`, expected one of");

@@ -52,7 +52,8 @@ proptest! {
         seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing(),
     ) {
         let (data, fitted) = random_corpus(seed, graphs, sharing);
-        let (map, x) = (fitted.map().unwrap(), fitted.encode(data.clone()).unwrap());
+        let x = fitted.encode(data.clone()).unwrap();
+        let map = fitted.map(&x).unwrap();
         let w = random_weights(seed, map.len());
         let mut scorer = Scorer::new(&map, &x).unwrap();
         scorer.update(&w);
@@ -71,7 +72,8 @@ proptest! {
         seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing(),
     ) {
         let (data, fitted) = random_corpus(seed, graphs, sharing);
-        let (map, x) = (fitted.map().unwrap(), fitted.encode(data.clone()).unwrap());
+        let x = fitted.encode(data.clone()).unwrap();
+        let map = fitted.map(&x).unwrap();
         let w = random_weights(seed, map.len());
         let mut scorer = Scorer::new(&map, &x).unwrap();
         scorer.update(&w);
@@ -99,7 +101,8 @@ proptest! {
         seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing(),
     ) {
         let (data, fitted) = random_corpus(seed, graphs, sharing);
-        let (map, x) = (fitted.map().unwrap(), fitted.encode(data.clone()).unwrap());
+        let x = fitted.encode(data.clone()).unwrap();
+        let map = fitted.map(&x).unwrap();
         let (old, new) = (random_weights(seed, map.len()), random_weights(!seed, map.len()));
         let (mut used, mut fresh) = (Scorer::new(&map, &x).unwrap(), Scorer::new(&map, &x).unwrap());
         let (mut one, mut other) = (Scratch::new(), Scratch::new());
@@ -122,7 +125,8 @@ fn the_generator_makes_every_way_of_sharing_tables() {
     for graphs in [false, true] {
         let shape = |sharing| {
             let (data, fitted) = random_corpus(3, graphs, sharing);
-            let (map, x) = (fitted.map().unwrap(), fitted.encode(data).unwrap());
+            let x = fitted.encode(data).unwrap();
+            let map = fitted.map(&x).unwrap();
             (x.edge_rows().len(), Scorer::new(&map, &x).unwrap().n_sums())
         };
         // One row for each relation.
@@ -137,7 +141,8 @@ fn the_generator_makes_every_way_of_sharing_tables() {
 #[test]
 fn one_row_makes_one_shared_table_with_one_version_per_update() {
     let (data, fitted) = random_corpus(3, false, Sharing::One);
-    let (map, x) = (fitted.map().unwrap(), fitted.encode(data).unwrap());
+    let x = fitted.encode(data).unwrap();
+    let map = fitted.map(&x).unwrap();
     let mut scorer = Scorer::new(&map, &x).unwrap();
     let w = random_weights(3, map.len());
     let version = |scorer: &mut Scorer<'_>| {
@@ -154,9 +159,9 @@ fn one_row_makes_one_shared_table_with_one_version_per_update() {
 fn a_model_binds_fills_and_describes_itself() {
     let data = Arc::new(labelled(&["rain", "sun"], &["rain sun", ""]));
     let fitted = features(r#"["intercept", "transition"]"#).fit(&data).unwrap();
-    let map = Arc::new(fitted.map().unwrap());
-    let model = LogLinear::new(map, vec![0.0, 1.0, 0.5, -3.0, 0.0, 2.0]).unwrap();
     let x = fitted.encode(data).unwrap();
+    let map = Arc::new(fitted.map(&x).unwrap());
+    let model = LogLinear::new(map, vec![0.0, 1.0, 0.5, -3.0, 0.0, 2.0]).unwrap();
     let bound = model.bind(&x).unwrap();
     let mut buffer = Scratch::new();
     let p = bound.fill(0, &mut buffer).unwrap();
@@ -173,7 +178,7 @@ fn a_model_binds_fills_and_describes_itself() {
 fn models_that_cannot_work_are_refused() {
     let data = Arc::new(labelled(&["rain", "sun"], &["rain sun"]));
     let fitted = features(r#"["intercept"]"#).fit(&data).unwrap();
-    let map = Arc::new(fitted.map().unwrap());
+    let map = Arc::new(fitted.map(&fitted.encode(data).unwrap()).unwrap());
     let refused = |weights: Vec<f64>| LogLinear::new(map.clone(), weights).unwrap_err().to_string();
     assert_eq!(refused(vec![1.0]), "1 weights for 2 features");
     assert_eq!(refused(vec![1.0, f64::NAN]), "not a finite number: the weight of `y=sun` is NaN");

@@ -14,7 +14,8 @@
 //! let data = RedundantObservations::default().load(&Seed::new(1))?;
 //! let features: Features = serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#)?;
 //! let fitted = features.fit(&data.train)?;
-//! let (map, train) = (Arc::new(fitted.map()?), fitted.encode(Arc::new(data.train))?);
+//! let train = fitted.encode(Arc::new(data.train))?;
+//! let map = Arc::new(fitted.map(&train)?);
 //! let inference = ForwardBackward::default();
 //! let problem = Problem { train: &train, valid: None, map: &map, inference: &inference, start: None };
 //! let mle = Mle { l2: 0.1, ..Mle::default() };

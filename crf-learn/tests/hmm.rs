@@ -20,14 +20,16 @@ fn features(list: &str) -> Features {
 fn both(draw: &Draw, hmm: &Hmm, emitted: &str, crf: &str) -> ((HmmModel, Corpus), (Box<dyn Model>, Corpus)) {
     let train = Arc::new(data(draw));
     let fitted = features(emitted).fit(&train).unwrap();
-    let (corpus, map) = (fitted.encode(train.clone()).unwrap(), Arc::new(fitted.map().unwrap()));
+    let corpus = fitted.encode(train.clone()).unwrap();
+    let map = Arc::new(fitted.map(&corpus).unwrap());
     let problem = Problem { train: &corpus, valid: None, map: &map, inference: &INFERENCE, start: None };
     let fit = quiet(1, |run| hmm.fit(&problem, run)).unwrap();
     let json = serde_json::to_value(&fit.model).unwrap();
     let model: HmmModel = serde_json::from_value(json).unwrap();
     let fitted = features(crf).fit(&train).unwrap();
-    let crf = model.to_crf(Arc::new(fitted.map().unwrap())).unwrap();
-    ((model, corpus), (Box::new(crf), fitted.encode(train).unwrap()))
+    let crf_corpus = fitted.encode(train).unwrap();
+    let crf = model.to_crf(Arc::new(fitted.map(&crf_corpus).unwrap())).unwrap();
+    ((model, corpus), (Box::new(crf), crf_corpus))
 }
 
 /// All node marginals.
@@ -117,7 +119,8 @@ fn unlabelled_positions_and_wrong_values_are_refused() {
     let fit = |draw: &Draw, hmm: &Hmm| {
         let train = Arc::new(data(draw));
         let fitted = features(r#"[{"state": "value"}]"#).fit(&train).unwrap();
-        let (corpus, map) = (fitted.encode(train).unwrap(), Arc::new(fitted.map().unwrap()));
+        let corpus = fitted.encode(train).unwrap();
+        let map = Arc::new(fitted.map(&corpus).unwrap());
         let problem = Problem { train: &corpus, valid: None, map: &map, inference: &INFERENCE, start: None };
         quiet(1, |run| hmm.fit(&problem, run)).unwrap_err().to_string()
     };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::{Dataset, Sequence};
 use crate::error::{Error, Result};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
-use crate::{Alphabet, ChannelKind, Schema};
+use crate::{Alphabet, Schema};
 
 /// Whether a symbolic channel has a certain symbol at the position (Vail 2008, equation 2.15).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,12 +26,13 @@ impl Prototype for Equals {
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let schema = train.schema();
-        let channels = super::channels(schema, &self.channels, true)?;
+        let channels = super::channels(schema, &self.channels, "symbols")?;
         let mut fitted = Fitted { channels: Vec::new(), names: Vec::new() };
         for &c in &channels {
-            let wanted = |name: &String| self.symbols.is_empty() || self.symbols.contains(name);
+            let wanted =
+                |name: &str| self.symbols.is_empty() || self.symbols.iter().any(|symbol| symbol == name);
             let mut test_of = Vec::new();
-            for name in symbols(schema, c).names() {
+            for name in symbols(schema, c).names().iter() {
                 test_of.push(wanted(name).then_some(fitted.names.len() as u32));
                 if wanted(name) {
                     fitted.names.push((format!("{}={name}", schema.channels()[c].name), c as u32));
@@ -41,7 +42,7 @@ impl Prototype for Equals {
         }
         let known = |symbol: &&String| channels.iter().any(|&c| symbols(schema, c).number(symbol).is_some());
         if let Some(symbol) = self.symbols.iter().find(|symbol| !known(symbol)) {
-            let names = channels.iter().flat_map(|&c| symbols(schema, c).names()).map(String::as_str);
+            let names = channels.iter().flat_map(|&c| symbols(schema, c).names().iter());
             return Err(Error::unknown("symbol", symbol, names));
         }
         Ok(Box::new(fitted))
@@ -49,10 +50,7 @@ impl Prototype for Equals {
 }
 
 fn symbols(schema: &Schema, channel: usize) -> &Alphabet {
-    match &schema.channels()[channel].kind {
-        ChannelKind::Symbol(alphabet) => alphabet,
-        ChannelKind::Real => unreachable!("only symbolic channels were chosen"),
-    }
+    schema.channels()[channel].kind.alphabet().expect("only symbolic channels were chosen")
 }
 
 #[derive(Debug, Serialize, Deserialize)]

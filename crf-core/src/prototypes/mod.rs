@@ -1,5 +1,6 @@
 //! The observation functions that need no knowledge of a domain; each file is one rule.
 
+mod attributes;
 mod conjunction;
 mod equals;
 mod first;
@@ -12,6 +13,7 @@ mod threshold;
 mod value;
 mod window;
 
+pub use attributes::Attributes;
 pub use conjunction::Conjunction;
 pub use equals::Equals;
 pub use first::First;
@@ -23,19 +25,18 @@ pub use threshold::{Side, Threshold};
 pub use value::RawValue;
 pub use window::{Over, Window};
 
+use crate::Schema;
 use crate::error::{Error, Result};
-use crate::{ChannelKind, Schema};
 
-/// The numbers of the named channels, or of all that are of the wanted kind when none is named.
-fn channels(schema: &Schema, names: &[String], symbolic: bool) -> Result<Vec<usize>> {
-    let fits = |c: usize| matches!(schema.channels()[c].kind, ChannelKind::Symbol(_)) == symbolic;
+/// The numbers of the named channels, or of all that hold what is wanted when none is named.
+fn channels(schema: &Schema, names: &[String], holds: &str) -> Result<Vec<usize>> {
+    let fits = |c: usize| schema.channels()[c].kind.holds() == holds;
     if names.is_empty() {
         return Ok((0..schema.channels().len()).filter(|&c| fits(c)).collect());
     }
-    let want = if symbolic { "symbols" } else { "real numbers" };
     let find = |name: &String| match schema.channel(name)? {
         c if fits(c) => Ok(c),
-        _ => Err(Error::setting("channels", format!("channels of {want}"), format!("`{name}`"))),
+        _ => Err(Error::setting("channels", format!("channels of {holds}"), format!("`{name}`"))),
     };
     names.iter().map(find).collect()
 }

@@ -23,7 +23,7 @@ impl Prototype for RawValue {
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let schema = train.schema();
-        let channels = super::channels(schema, &self.channels, false)?;
+        let channels = super::channels(schema, &self.channels, "real numbers")?;
         Ok(Box::new(Fitted {
             names: channels.iter().map(|&c| schema.channels()[c].name.clone()).collect(),
             channels,

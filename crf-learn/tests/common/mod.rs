@@ -68,7 +68,8 @@ impl Encoded {
     pub(crate) fn new(features: &str, data: Dataset) -> Self {
         let features: Features = serde_json::from_str(features).unwrap();
         let fitted = features.fit(&data).unwrap();
-        Encoded { map: Arc::new(fitted.map().unwrap()), corpus: fitted.encode(Arc::new(data)).unwrap() }
+        let corpus = fitted.encode(Arc::new(data)).unwrap();
+        Encoded { map: Arc::new(fitted.map(&corpus).unwrap()), corpus }
     }
 
     pub(crate) fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {

@@ -1,0 +1,91 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Dataset, Sequence};
+use crate::error::{Result, require};
+use crate::names::Names;
+use crate::prototype::{Block, Encoder, Observation, Prototype};
+
+/// The attributes of bag channels, each with its value.
+///
+/// An attribute that stands twice at a position counts with the sum of its values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Attributes {
+    /// Which bag channels; all of them when empty.
+    pub channels: Vec<String>,
+    /// Attributes that occur less often than this in the training data are dropped; at least 1.
+    pub min_count: u32,
+}
+
+impl Default for Attributes {
+    fn default() -> Self {
+        Attributes { channels: Vec::new(), min_count: 1 }
+    }
+}
+
+crate::plugin!("prototype", Attributes, "attributes");
+
+#[typetag::serde(name = "attributes")]
+impl Prototype for Attributes {
+    fn check(&self) -> Result<()> {
+        require(self.min_count > 0, "min_count", "at least 1", self.min_count)
+    }
+
+    /// Numbers attributes by how often they occur, so that frequent ones stand together in memory.
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
+        let schema = train.schema();
+        let mut fitted = Fitted { channels: Vec::new(), names: Names::default() };
+        for c in super::channels(schema, &self.channels, "bags of attributes")? {
+            let alphabet = schema.channels()[c].kind.alphabet().expect("only bags were chosen");
+            let mut counts = vec![0_u32; alphabet.len()];
+            for i in 0..train.len() {
+                let x = train.sequence(i);
+                for t in 0..x.len() {
+                    x.for_each_in_bag(c, t, |attribute, _| {
+                        if let Some(count) = counts.get_mut(attribute as usize) {
+                            *count = count.saturating_add(1);
+                        }
+                    });
+                }
+            }
+            let mut order: Vec<u32> = (0..counts.len() as u32).collect();
+            order.retain(|&attribute| counts[attribute as usize] >= self.min_count);
+            order.sort_by_key(|&attribute| std::cmp::Reverse(counts[attribute as usize]));
+            let mut number_of = vec![None; counts.len()];
+            for attribute in order {
+                number_of[attribute as usize] = Some(fitted.names.len() as u32);
+                fitted.names.push(alphabet.name(attribute));
+            }
+            fitted.channels.push((c, number_of));
+        }
+        Ok(Box::new(fitted))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted {
+    channels: Vec<(usize, Vec<Option<u32>>)>, // channel, function of each attribute
+    names: Names,
+}
+
+#[typetag::serde(name = "attributes")]
+impl Encoder for Fitted {
+    fn observations(&self) -> Vec<Observation> {
+        self.names.iter().map(Observation::new).collect()
+    }
+
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        for t in 0..x.len() {
+            for (channel, number_of) in &self.channels {
+                x.for_each_in_bag(*channel, t, |attribute, value| {
+                    // An attribute that training never saw has a number past the end.
+                    if let Some(&Some(g)) = number_of.get(attribute as usize) {
+                        out.push(g, value);
+                    }
+                });
+            }
+            out.end_row();
+        }
+    }
+}
