@@ -37,7 +37,7 @@ impl LabelChain {
 }
 
 /// A copy of a label as the number 0 or 1, turned into the other one when `noise` says so.
-pub(crate) fn noisy_copy(label: Label, noise: Bernoulli, rng: &mut Rng) -> Value {
+pub(crate) fn noisy_copy(label: Label, noise: Bernoulli, rng: &mut Rng) -> Value<'static> {
     let flip = Label::from(noise.sample(rng));
     Value::Real(f64::from(label ^ flip))
 }
