@@ -129,6 +129,12 @@ impl Links {
         self.starts[g as usize]..self.starts[g as usize + 1]
     }
 
+    /// The targets of the features of function `g`, ascending.
+    #[inline]
+    pub fn targets(&self, g: u32) -> &[u32] {
+        &self.targets[self.range(g)]
+    }
+
     /// Adds to `scores`, by target, what function `g` with the given value is worth under weights `w`.
     #[inline]
     pub fn add_scores(&self, w: &[f64], g: u32, value: f64, scores: &mut [f64]) {

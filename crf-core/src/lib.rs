@@ -2,7 +2,7 @@
 //!
 //! Nothing here runs an algorithm that iterates; inference, learners and selectors live in the crates
 //! that depend on this one. The way of the data through the modules below is the way down this list.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod alphabet;
 mod dataset;
@@ -16,6 +16,7 @@ pub mod prototypes;
 
 mod corpus;
 mod feature_map;
+mod packed;
 mod sparse;
 
 mod beliefs;
@@ -37,6 +38,7 @@ mod error;
 pub mod oracle;
 pub mod plugin;
 mod seed;
+pub mod simd;
 
 pub use crate::alphabet::{Alphabet, Label};
 pub use crate::beliefs::{Beliefs, Bound, Decoded, EdgeBeliefs, Effort, LogZ, Stop};

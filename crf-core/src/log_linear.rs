@@ -9,8 +9,10 @@ use crate::error::{Error, Result};
 use crate::feature_map::FeatureMap;
 use crate::graph::offsets;
 use crate::model::{BoundModel, Model};
+use crate::packed::{Packed, padded};
 use crate::potentials::{EdgeTables, Potentials, Tables};
 use crate::scratch::Scratch;
+use crate::simd::{Kernel, dispatch};
 
 /// p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight for each of its features (Vail 2008, equation 2.43).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,7 +65,7 @@ impl Model for LogLinear {
     fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
         let mut scorer = Scorer::new(&self.map, x)?;
         scorer.update(&self.weights);
-        Ok(Box::new(BoundLogLinear { scorer, weights: &self.weights }))
+        Ok(Box::new(BoundLogLinear { scorer }))
     }
 
     fn log_linear(&self) -> Option<&LogLinear> {
@@ -79,12 +81,11 @@ impl Model for LogLinear {
 
 struct BoundLogLinear<'a> {
     scorer: Scorer<'a>,
-    weights: &'a [f64],
 }
 
 impl BoundModel for BoundLogLinear<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        self.scorer.fill(self.weights, i, scratch)
+        self.scorer.fill(i, scratch)
     }
 }
 
@@ -92,6 +93,7 @@ impl BoundModel for BoundLogLinear<'_> {
 #[derive(Debug, Default)]
 struct Buffer {
     node: Vec<f64>,
+    row: Vec<f64>,    // a node's scores, padded
     tables: Vec<f64>, // when they are not shared by the whole corpus
     starts: Vec<usize>,
     of_edge: Vec<u32>,
@@ -104,16 +106,20 @@ const MOST_POOLED: usize = 1 << 19;
 /// features of a labelling to a vector, and add expected features under beliefs to a vector.
 ///
 /// Edges with equal rows share a table. When few rows are distinct, the tables are made once per weight vector
-/// ([`Scorer::update`]); otherwise each sequence makes its own.
+/// ([`Scorer::update`]); otherwise each sequence makes its own. State weights are copied into a layout that is made
+/// for reading; expectations are summed in the same layout, and [`Scorer::unpack`] puts them in the order of features.
 #[derive(Debug)]
 pub struct Scorer<'a> {
     map: &'a FeatureMap,
     x: &'a Corpus,
-    node_at: Vec<usize>, // [kinds + 1] where each kind starts in `node_base`
-    node_base: Vec<f64>, // scores of the constant state functions, by kind and label
-    base_at: Vec<usize>, // [relations + 1] where each relation starts in `edge_base`
-    edge_base: Vec<f64>, // scores of the constant transition functions, by relation and pair
-    pooled: bool,        // whether `tables` holds one table per distinct row
+    packed: Packed,
+    state: Vec<f64>,      // packed weights of the state features
+    transition: Vec<f64>, // weights of the transition features
+    node_at: Vec<usize>,  // [kinds + 1] where each kind starts in `node_base`
+    node_base: Vec<f64>,  // scores of the constant state functions, by kind and label
+    base_at: Vec<usize>,  // [relations + 1] where each relation starts in `edge_base`
+    edge_base: Vec<f64>,  // scores of the constant transition functions, by relation and pair
+    pooled: bool,         // whether `tables` holds one table per distinct row
     tables: Vec<f64>,
     table_at: Vec<usize>, // [distinct rows + 1]
     version: u64,
@@ -130,14 +136,18 @@ impl<'a> Scorer<'a> {
             let (rows, columns) = schema.table_shape(relation);
             rows * columns
         };
-        let node_at = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
+        let node_at = offsets((0..schema.kinds().len()).map(|kind| padded(schema.n_labels(kind as u16))));
         let base_at = offsets((0..schema.relations().len()).map(|relation| table_len(relation as u16)));
         let table_at = offsets(x.relation_of_row().iter().map(|&relation| table_len(relation)));
         let n_rows = x.edge_rows().len();
         let pooled = n_rows <= 64 || (n_rows * 4 <= x.n_edges() && table_at[n_rows] <= MOST_POOLED);
+        let packed = Packed::new(map.state(), |kind| schema.n_labels(kind), x.nodes());
         Ok(Scorer {
             map,
             x,
+            state: vec![0.0; packed.len()],
+            packed,
+            transition: vec![0.0; map.transition().len()],
             node_base: vec![0.0; node_at[node_at.len() - 1]],
             edge_base: vec![0.0; base_at[base_at.len() - 1]],
             tables: vec![0.0; if pooled { table_at[n_rows] } else { 0 }],
@@ -159,76 +169,64 @@ impl<'a> Scorer<'a> {
         self.x
     }
 
-    /// Does what all sequences share under weights `w`; allocates nothing.
+    /// Takes on the weights `w`, and does what all sequences share under them; allocates nothing.
     pub fn update(&mut self, w: &[f64]) {
         let (state, transition) = (self.map.state(), self.map.transition());
+        self.packed.for_each(state, |k, place| self.state[place] = w[k]);
+        self.transition.copy_from_slice(&w[state.len()..]);
         self.node_base.fill(0.0);
         for &(g, value) in self.x.node_base() {
             state.add_scores(w, g, value, &mut self.node_base[self.node_at[state.owner(g) as usize]..]);
         }
         self.edge_base.fill(0.0);
-        let w = &w[state.len()..];
         for &(g, value) in self.x.edge_base() {
-            transition.add_scores(
-                w,
-                g,
-                value,
-                &mut self.edge_base[self.base_at[transition.owner(g) as usize]..],
-            );
+            let base = &mut self.edge_base[self.base_at[transition.owner(g) as usize]..];
+            transition.add_scores(&self.transition, g, value, base);
         }
         if self.pooled {
+            let mut tables = std::mem::take(&mut self.tables);
             for row in 0..self.x.edge_rows().len() {
-                let table = &mut self.tables[self.table_at[row]..self.table_at[row + 1]];
-                fill_table(self.map, self.x, &self.edge_base, &self.base_at, w, row, table);
+                self.fill_table(row, &mut tables[self.table_at[row]..self.table_at[row + 1]]);
             }
+            self.tables = tables;
         }
         self.version = Tables::new_version();
     }
 
+    fn fill_table(&self, row: usize, table: &mut [f64]) {
+        let relation = self.x.relation_of_row()[row] as usize;
+        table.copy_from_slice(&self.edge_base[self.base_at[relation]..self.base_at[relation + 1]]);
+        let add = |g, value| self.map.transition().add_scores(&self.transition, g, value, table);
+        self.x.edge_rows().for_each(row, add);
+    }
+
     /// The potentials of sequence `i` under the weights of the last [`Scorer::update`].
-    pub fn fill<'s>(&'s self, w: &[f64], i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let buffer: &mut Buffer = scratch.of();
+    pub fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let (x, shape) = (self.x, self.x.data().shape(i));
-        let start = x.data().range(i).start;
-        let state = self.map.state();
-        let node = &mut buffer.node;
-        node.clear();
-        for n in 0..shape.n_nodes() {
-            let kind = shape.kind(n) as usize;
-            let at = node.len();
-            node.extend_from_slice(&self.node_base[self.node_at[kind]..self.node_at[kind + 1]]);
-            x.nodes().for_each(start + n, |g, value| state.add_scores(w, g, value, &mut node[at..]));
-        }
+        let buffer: &mut Buffer = scratch.of();
+        buffer.node.resize(shape.node_at(shape.n_nodes()), 0.0);
+        buffer.row.resize(self.node_base.len(), 0.0);
+        dispatch(Score { scorer: self, i, row: &mut buffer.row, node: &mut buffer.node });
         let rows = x.rows_of_edges(i);
         let tables = if self.pooled {
             let of_edge = if x.edge_rows().len() <= 1 { EdgeTables::Shared } else { EdgeTables::Each(rows) };
             Tables { values: &self.tables, starts: &self.table_at, of_edge, version: self.version }
         } else {
-            let w = &w[state.len()..];
             buffer.tables.clear();
             buffer.starts.clear();
             buffer.of_edge.clear();
             for (e, &row) in rows.iter().enumerate() {
-                let (at, len) =
-                    (buffer.tables.len(), self.table_at[row as usize + 1] - self.table_at[row as usize]);
+                let (at, row) = (buffer.tables.len(), row as usize);
                 buffer.starts.push(at);
                 buffer.of_edge.push(e as u32);
-                buffer.tables.resize(at + len, 0.0);
-                fill_table(
-                    self.map,
-                    x,
-                    &self.edge_base,
-                    &self.base_at,
-                    w,
-                    row as usize,
-                    &mut buffer.tables[at..],
-                );
+                buffer.tables.resize(at + self.table_at[row + 1] - self.table_at[row], 0.0);
+                self.fill_table(row, &mut buffer.tables[at..]);
             }
             buffer.starts.push(buffer.tables.len());
             let of_edge = EdgeTables::Each(&buffer.of_edge);
             Tables { values: &buffer.tables, starts: &buffer.starts, of_edge, version: Tables::new_version() }
         };
-        Potentials::new(shape, node, tables)
+        Potentials::new(shape, &mut buffer.node, tables)
     }
 
     /// Calls `f` with every feature of a labelling of sequence `i` that is not zero, and its value; one that comes from
@@ -261,6 +259,11 @@ impl<'a> Scorer<'a> {
         self.for_each_feature(i, labels, |k, value| out[k] += scale * value);
     }
 
+    /// How many numbers [`Scorer::add_expected`] needs for its sums.
+    pub fn n_packed(&self) -> usize {
+        self.packed.len() + self.node_base.len() + self.map.transition().len()
+    }
+
     /// How many numbers [`Scorer::edge_beliefs`] needs to sum edge marginals over the whole corpus.
     pub fn n_sums(&self) -> usize {
         self.tables.len()
@@ -284,36 +287,43 @@ impl<'a> Scorer<'a> {
         EdgeBeliefs::PerTable { sums: own, weight }
     }
 
-    /// Adds `weight` times the expected features of sequence `i` to `out`, except for what stands in shared sums.
-    ///
-    /// Constant state functions are added per node like all others; `own` comes from [`Scorer::edge_beliefs`].
-    pub fn add_expected(&self, i: usize, node: &[f64], own: &[f64], weight: f64, out: &mut [f64]) {
-        let (x, shape) = (self.x, self.x.data().shape(i));
-        let start = x.data().range(i).start;
-        let (state, transition) = out.split_at_mut(self.map.state().len());
-        for n in 0..shape.n_nodes() {
-            let belief = &node[shape.node_at(n)..shape.node_at(n + 1)];
-            let kind = shape.kind(n);
-            let mut add = |g, value: f64| self.map.state().add_expectation(g, weight * value, belief, state);
-            x.nodes().for_each(start + n, &mut add);
-            x.node_base()
-                .iter()
-                .filter(|(g, _)| self.map.state().owner(*g) == kind)
-                .for_each(|&(g, value)| add(g, value));
-        }
+    /// Adds `weight` times the expected features of sequence `i` to packed sums, except for those that stand in
+    /// corpus-wide sums of edge marginals; `own` comes from [`Scorer::edge_beliefs`].
+    pub fn add_expected(
+        &self,
+        i: usize,
+        node: &[f64],
+        own: &[f64],
+        weight: f64,
+        packed: &mut [f64],
+        scratch: &mut Scratch,
+    ) {
+        let shape = self.x.data().shape(i);
+        let buffer: &mut Buffer = scratch.of();
+        buffer.row.resize(self.node_base.len(), 0.0);
+        let (state, rest) = packed.split_at_mut(self.packed.len());
+        let (base, transition) = rest.split_at_mut(self.node_base.len());
+        dispatch(Expect { scorer: self, i, node, weight, row: &mut buffer.row, state, base });
         if !self.pooled {
-            for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
+            for (e, &row) in self.x.rows_of_edges(i).iter().enumerate() {
                 self.add_row(row as usize, &own[shape.edge_at(e)..shape.edge_at(e + 1)], transition);
             }
         }
     }
 
-    /// Adds the expected transition features that stand in corpus-wide sums to `out`.
-    pub fn add_sums(&self, sums: &[f64], out: &mut [f64]) {
+    /// Adds the packed sums, and the corpus-wide sums of edge marginals, to `out` in the order of features.
+    pub fn unpack(&self, packed: &[f64], sums: &[f64], out: &mut [f64]) {
+        let (links, (state, rest)) = (self.map.state(), packed.split_at(self.packed.len()));
+        let (base, transition) = rest.split_at(self.node_base.len());
+        self.packed.for_each(links, |k, place| out[k] += state[place]);
+        for &(g, value) in self.x.node_base() {
+            links.add_expectation(g, value, &base[self.node_at[links.owner(g) as usize]..], out);
+        }
+        let out = &mut out[links.len()..];
+        out.iter_mut().zip(transition).for_each(|(out, sum)| *out += sum);
         if self.pooled {
             for row in 0..self.x.edge_rows().len() {
-                let sums = &sums[self.table_at[row]..self.table_at[row + 1]];
-                self.add_row(row, sums, &mut out[self.map.state().len()..]);
+                self.add_row(row, &sums[self.table_at[row]..self.table_at[row + 1]], out);
             }
         }
     }
@@ -330,16 +340,70 @@ impl<'a> Scorer<'a> {
     }
 }
 
-fn fill_table(
-    map: &FeatureMap,
-    x: &Corpus,
-    base: &[f64],
-    base_at: &[usize],
-    w: &[f64], // of the transition features
-    row: usize,
-    table: &mut [f64],
-) {
-    let relation = x.relation_of_row()[row] as usize;
-    table.copy_from_slice(&base[base_at[relation]..base_at[relation + 1]]);
-    x.edge_rows().for_each(row, |g, value| map.transition().add_scores(w, g, value, table));
+/// Writes the node potentials of one sequence.
+struct Score<'k, 'a> {
+    scorer: &'k Scorer<'a>,
+    i: usize,
+    row: &'k mut [f64],
+    node: &'k mut [f64],
+}
+
+impl Kernel for Score<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Score { scorer, i, row, node } = self;
+        let links = scorer.map.state();
+        let (x, shape) = (scorer.x, scorer.x.data().shape(i));
+        let start = x.data().range(i).start;
+        for n in 0..shape.n_nodes() {
+            let kind = shape.kind(n) as usize;
+            let base = &scorer.node_base[scorer.node_at[kind]..scorer.node_at[kind + 1]];
+            let row = &mut row[..base.len()];
+            row.copy_from_slice(base);
+            scorer.packed.prefetch(&scorer.state, start + n + 1, row.len());
+            scorer.packed.add_scores::<FMA>(links, &scorer.state, x.nodes(), start + n, row);
+            let node = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
+            node.copy_from_slice(&row[..node.len()]);
+        }
+    }
+}
+
+/// Adds the expected state features of one sequence to packed sums.
+struct Expect<'k, 'a> {
+    scorer: &'k Scorer<'a>,
+    i: usize,
+    node: &'k [f64],
+    weight: f64,
+    row: &'k mut [f64],
+    state: &'k mut [f64],
+    base: &'k mut [f64], // sums of beliefs by kind, for the constant functions
+}
+
+impl Kernel for Expect<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Expect { scorer, i, node, weight, row, state, base } = self;
+        let links = scorer.map.state();
+        let (x, shape) = (scorer.x, scorer.x.data().shape(i));
+        let start = x.data().range(i).start;
+        for n in 0..shape.n_nodes() {
+            let kind = shape.kind(n) as usize;
+            let base = &mut base[scorer.node_at[kind]..scorer.node_at[kind + 1]];
+            let row = &mut row[..base.len()];
+            let beliefs = &node[shape.node_at(n)..shape.node_at(n + 1)];
+            row[beliefs.len()..].fill(0.0);
+            for (row, belief) in row.iter_mut().zip(beliefs) {
+                *row = weight * belief;
+            }
+            for (base, row) in base.iter_mut().zip(row.iter()) {
+                *base += row;
+            }
+            scorer.packed.prefetch(state, start + n + 1, row.len());
+            scorer.packed.add_beliefs::<FMA>(links, row, x.nodes(), start + n, state);
+        }
+    }
 }

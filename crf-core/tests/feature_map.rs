@@ -147,8 +147,8 @@ proptest! {
         let (mut one, mut other) = (Scratch::new(), Scratch::new());
         for i in 0..data.len() {
             let labels = random_labels(seed, &data, i);
-            let a = of_wide.fill(&w, i, &mut one).unwrap().score(&labels);
-            let b = of_narrow.fill(&few, i, &mut other).unwrap().score(&labels);
+            let a = of_wide.fill(i, &mut one).unwrap().score(&labels);
+            let b = of_narrow.fill(i, &mut other).unwrap().score(&labels);
             prop_assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{a} vs {b}");
             let (mut of_all, mut of_few) = (vec![0.0; wide.len()], vec![0.0; narrow.len()]);
             of_wide.add_features(i, &labels, 1.0, &mut of_all);

@@ -62,7 +62,7 @@ proptest! {
             let labels = random_labels(seed, &data, i);
             let mut of = vec![0.0; map.len()];
             scorer.add_features(i, &labels, 2.0, &mut of);
-            let score = scorer.fill(&w, i, &mut buffer).unwrap().score(&labels);
+            let score = scorer.fill(i, &mut buffer).unwrap().score(&labels);
             prop_assert!(close(dot(&w, &of), 2.0 * score), "{} vs {score}", dot(&w, &of) / 2.0);
         }
     }
@@ -78,19 +78,20 @@ proptest! {
         let mut scorer = Scorer::new(&map, &x).unwrap();
         scorer.update(&w);
         let (mut got, mut want) = (vec![0.0; map.len()], vec![0.0; map.len()]);
-        let (mut sums, mut own) = (vec![0.0; scorer.n_sums()], Vec::new());
+        let (mut packed, mut sums) = (vec![0.0; scorer.n_packed()], vec![0.0; scorer.n_sums()]);
+        let mut own = Vec::new();
         let mut buffer = Scratch::new();
         for i in (0..data.len()).filter(|&i| data.range(i).len() <= 4) {
             let weight = data.weight(i);
-            let p = scorer.fill(&w, i, &mut buffer).unwrap();
+            let p = scorer.fill(i, &mut buffer).unwrap();
             let node = enumerate(&p, scorer.edge_beliefs(i, weight, &mut sums, &mut own));
-            scorer.add_expected(i, &node, &own, weight, &mut got);
             let log_z = oracle::log_z(&p);
             for y in oracle::all_labellings(&p) {
                 scorer.add_features(i, &y.labels, weight * (y.score - log_z).exp(), &mut want);
             }
+            scorer.add_expected(i, &node, &own, weight, &mut packed, &mut buffer);
         }
-        scorer.add_sums(&sums, &mut got);
+        scorer.unpack(&packed, &sums, &mut got);
         for k in 0..map.len() {
             prop_assert!(close(got[k], want[k]), "`{}`: {} vs {}", map.name(k), got[k], want[k]);
         }
@@ -108,12 +109,12 @@ proptest! {
         let (mut one, mut other) = (Scratch::new(), Scratch::new());
         used.update(&old);
         for i in 0..data.len() {
-            used.fill(&old, i, &mut one).unwrap();
+            used.fill(i, &mut one).unwrap();
         }
         used.update(&new);
         fresh.update(&new);
         for i in 0..data.len() {
-            let (a, b) = (used.fill(&new, i, &mut one).unwrap(), fresh.fill(&new, i, &mut other).unwrap());
+            let (a, b) = (used.fill(i, &mut one).unwrap(), fresh.fill(i, &mut other).unwrap());
             prop_assert_eq!(a.node(), b.node());
             (0..a.shape().n_edges()).for_each(|e| assert_eq!(a.tables().of(e), b.tables().of(e)));
         }
@@ -148,7 +149,7 @@ fn one_row_makes_one_shared_table_with_one_version_per_update() {
     let version = |scorer: &mut Scorer<'_>| {
         scorer.update(&w);
         let mut buffer = Scratch::new();
-        let p = scorer.fill(&w, 0, &mut buffer).unwrap();
+        let p = scorer.fill(0, &mut buffer).unwrap();
         assert!(matches!(p.tables().of_edge, EdgeTables::Shared));
         p.tables().version
     };

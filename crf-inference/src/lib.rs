@@ -18,9 +18,8 @@
 //! assert!(node[0] > 0.7 && (node[0] + node[1] - 1.0).abs() < 1e-12);
 //! # Ok::<(), crf_core::Error>(())
 //! ```
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod chain;
-mod simd;
 
 pub use crate::chain::{Domain, ForwardBackward, Lattice};

@@ -37,7 +37,6 @@ impl<'a> Likelihood<'a> {
     /// Adds `sign` times log Z and the expected features of sequence `i`, given its labels if `clamped`.
     fn add_log_z(
         &self,
-        w: &[f64],
         i: usize,
         clamped: bool,
         sign: f64,
@@ -47,17 +46,17 @@ impl<'a> Likelihood<'a> {
         let Worker { potentials, inference, node, edge } = worker;
         let data = self.scorer.corpus().data();
         let weight = sign * data.weight(i);
-        let mut p = self.scorer.fill(w, i, potentials)?;
+        let mut p = self.scorer.fill(i, potentials)?;
         if clamped {
             p.clamp(&data.labels()[data.range(i)]);
         }
         node.resize(p.node().len(), 0.0);
-        let (gradient, sums) = part.vector.split_at_mut(w.len());
+        let (packed, sums) = part.vector.split_at_mut(self.scorer.n_packed());
         let mut beliefs = Beliefs { node, edge: self.scorer.edge_beliefs(i, weight, sums, edge) };
         let log_z = self.inference.infer(&p, &mut beliefs, inference)?;
         part.value += weight * log_z.value;
         part.exact &= log_z.bound == Bound::Exact;
-        self.scorer.add_expected(i, node, edge, weight, gradient);
+        self.scorer.add_expected(i, node, edge, weight, packed, potentials);
         Ok(())
     }
 }
@@ -76,32 +75,31 @@ impl Objective for Likelihood<'_> {
         shape.node_at(shape.n_nodes()) * 4 + shape.edge_at(shape.n_edges())
     }
 
-    fn n_extra(&self) -> usize {
-        self.scorer.n_sums()
+    fn part_len(&self) -> usize {
+        self.scorer.n_packed() + self.scorer.n_sums()
     }
 
     fn begin(&mut self, w: &[f64]) {
         self.scorer.update(w);
     }
 
-    fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
         let at = |error: Error| error.at(format!("sequence {}", item + 1));
-        self.add_log_z(w, item, false, 1.0, part, worker).map_err(at)?;
+        self.add_log_z(item, false, 1.0, part, worker).map_err(at)?;
         if self.partial[item] {
-            self.add_log_z(w, item, true, -1.0, part, worker).map_err(at)?;
+            self.add_log_z(item, true, -1.0, part, worker).map_err(at)?;
         }
         Ok(())
     }
 
     fn finish(&self, w: &[f64], total: &Part, gradient: &mut [f64]) -> f64 {
-        let (summed, sums) = total.vector.split_at(w.len());
+        let (packed, sums) = total.vector.split_at(self.scorer.n_packed());
         let mut value = total.value;
-        for (((gradient, summed), observed), w) in gradient.iter_mut().zip(summed).zip(&self.observed).zip(w)
-        {
-            *gradient = summed - observed;
+        for ((gradient, observed), w) in gradient.iter_mut().zip(&self.observed).zip(w) {
+            *gradient = -observed;
             value -= w * observed;
         }
-        self.scorer.add_sums(sums, gradient);
+        self.scorer.unpack(packed, sums, gradient);
         value
     }
 }

@@ -11,15 +11,13 @@ pub trait Objective: Send + Sync {
     fn n_items(&self) -> usize;
     /// How much work an item is, relative to others.
     fn cost(&self, item: usize) -> usize;
-    /// How many numbers a part holds behind its gradient for the objective's own use.
-    fn n_extra(&self) -> usize {
-        0
-    }
+    /// How many numbers a part holds: the gradient, in whatever layout suits the objective, and what else it sums.
+    fn part_len(&self) -> usize;
     /// Does what all items share under weights `w`.
     fn begin(&mut self, w: &[f64]);
     /// Adds the value and gradient of one item.
     fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()>;
-    /// Turns the sum of all parts into the value, and their gradient and extra numbers into `gradient`.
+    /// Turns the sum of all parts into the value, and their numbers into `gradient`.
     fn finish(&self, w: &[f64], total: &Part, gradient: &mut [f64]) -> f64;
 }
 
@@ -28,7 +26,7 @@ pub trait Objective: Send + Sync {
 pub struct Part {
     /// The value.
     pub value: f64,
-    /// The gradient, and behind it what [`Objective::n_extra`] asked for.
+    /// As many numbers as [`Objective::part_len`] asked for.
     pub vector: Vec<f64>,
     /// Whether all inference behind it was exact.
     pub exact: bool,

@@ -36,7 +36,7 @@ impl<O: Objective> Sharded<O> {
     pub fn new(objective: O) -> Self {
         let costs: Vec<usize> = (0..objective.n_items()).map(|item| objective.cost(item)).collect();
         let total: usize = costs.iter().sum();
-        let len = objective.dim() + objective.n_extra();
+        let len = objective.part_len();
         let by_memory = (MOST_MEMORY / (8 * len.max(1))).max(2);
         let n_shards = (total / SMALLEST_SHARD).clamp(1, MOST_SHARDS.min(by_memory));
         let mut shards: Vec<Shard> = Vec::new();

@@ -9,9 +9,8 @@
 //! Tables without −∞ keep to that bound by themselves, because every label is reached from the likeliest one;
 //! with −∞ a label may be reached only from unlikely ones, so it is checked at every step. What fails goes to the log domain.
 
+use crf_core::simd::{Kernel, dispatch, exp_nonpositive, fma};
 use crf_core::{Beliefs, EdgeBeliefs, EdgeTables, Potentials, Tables};
-
-use crate::simd::{Kernel, dispatch, exp_nonpositive, fma};
 
 const RANGE: f64 = 150.0;
 const SMALLEST: f64 = 1e-150;

@@ -1,6 +1,5 @@
+use crf_core::simd::{Kernel, dispatch};
 use crf_core::{Label, Potentials, Result};
-
-use crate::simd::{Kernel, dispatch};
 
 /// Best scores up to each position and label. `[T × L]`
 #[derive(Debug, Default)]

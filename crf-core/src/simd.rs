@@ -1,7 +1,7 @@
 //! Run-time choice of the widest vector instructions, and an exponential that vectorises.
 
 /// A loop nest that is compiled once for each set of vector instructions.
-pub(crate) trait Kernel {
+pub trait Kernel {
     /// What it gives back.
     type Output;
     /// The loops, marked `#[inline(always)]` so that they take on the caller's instructions.
@@ -12,7 +12,7 @@ pub(crate) trait Kernel {
 
 /// Runs a kernel with the best instructions this machine has.
 #[inline]
-pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
         use x86::*;
@@ -28,7 +28,7 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<{ cfg!(target_arch = "aarch64") }>()
 }
 
-/// The only functions in the workspace that it is unsafe to call. Their bodies are safe code; what makes a call
+/// The only functions of the workspace that it is unsafe to call. Their bodies are safe code; what makes a call
 /// unsound is a processor without the instructions, and `dispatch` asks for exactly these before each call.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -58,9 +58,24 @@ mod x86 {
     }
 }
 
+/// Asks for `of[at]` to be in the cache soon; nothing happens when there is no such element.
+#[inline(always)]
+pub fn prefetch<T>(of: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(element) = of.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        #[allow(unsafe_code, reason = "a prefetch reads nothing, and the address is that of a live element")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (of, at);
+}
+
 /// `a · b + c`, fused where that is one instruction.
 #[inline(always)]
-pub(crate) fn fma<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
+pub fn fma<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
@@ -68,7 +83,7 @@ pub(crate) fn fma<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
 ///
 /// x = k·ln 2 + r with |r| ≤ ln 2 / 2; exp(r) by its series to degree 13, 2^k by its exponent bits.
 #[inline(always)]
-pub(crate) fn exp_nonpositive<const FMA: bool>(x: f64) -> f64 {
+pub fn exp_nonpositive<const FMA: bool>(x: f64) -> f64 {
     // Adding 1.5·2⁵² rounds to an integer, which then stands in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     // The first part of ln 2 has 32 bits, so that its product with k is exact.
