@@ -1,9 +1,11 @@
+use crate::stripes::Stripes;
+
 /// The last few steps and changes of gradient, from which L-BFGS guesses the curvature (Nocedal 1980).
 ///
 /// One ring of memory, allocated once.
 #[derive(Debug)]
 pub(crate) struct History {
-    steps: Vec<Pair>, // ring
+    pairs: Vec<Pair>, // ring
     next: usize,
     len: usize,
     alpha: Vec<f64>,
@@ -14,13 +16,15 @@ struct Pair {
     s: Vec<f64>, // w_{k+1} − w_k
     y: Vec<f64>, // ∇_{k+1} − ∇_k
     rho: f64,    // 1 / (s·y)
+    scale: f64,  // s·y / y·y
 }
 
 impl History {
     /// Room for `memory` pairs over `dim` weights.
     pub(crate) fn new(memory: usize, dim: usize) -> Self {
-        let pair = Pair { s: vec![0.0; dim], y: vec![0.0; dim], rho: 0.0 };
-        History { steps: vec![pair; memory], next: 0, len: 0, alpha: vec![0.0; memory] }
+        let pair = || Pair { s: vec![0.0; dim], y: vec![0.0; dim], rho: 0.0, scale: 0.0 };
+        // One pair more than is remembered: a new one is written before it is known to be useful.
+        History { pairs: (0..=memory).map(|_| pair()).collect(), next: 0, len: 0, alpha: vec![0.0; memory] }
     }
 
     /// Forgets everything.
@@ -34,62 +38,65 @@ impl History {
     }
 
     /// Remembers a step, unless rounding or a concave stretch made its curvature useless.
-    pub(crate) fn push(&mut self, w: &[f64], w_before: &[f64], gradient: &[f64], gradient_before: &[f64]) {
-        let (mut sy, mut yy) = (0.0, 0.0);
-        for k in 0..w.len() {
-            let change = gradient[k] - gradient_before[k];
-            sy += (w[k] - w_before[k]) * change;
-            yy += change * change;
-        }
+    pub(crate) fn push(
+        &mut self,
+        [w, w_before]: [&[f64]; 2],
+        [gradient, gradient_before]: [&[f64]; 2],
+        stripes: &mut Stripes,
+    ) {
+        let Pair { s, y, rho, scale } = &mut self.pairs[self.next];
+        stripes.update(s, |start, s| {
+            for (k, s) in (start..).zip(s) {
+                *s = w[k] - w_before[k];
+            }
+            [0.0; 3]
+        });
+        let [sy, yy, _] = stripes.update(y, |start, y| {
+            let (mut sy, mut yy) = (0.0, 0.0);
+            for (k, y) in (start..).zip(y) {
+                *y = gradient[k] - gradient_before[k];
+                sy += s[k] * *y;
+                yy += *y * *y;
+            }
+            [sy, yy, 0.0]
+        });
         if sy.is_nan() || sy <= 1e-14 * yy {
             return;
         }
-        let Pair { s, y, rho } = &mut self.steps[self.next];
-        for k in 0..w.len() {
-            s[k] = w[k] - w_before[k];
-            y[k] = gradient[k] - gradient_before[k];
-        }
-        *rho = 1.0 / sy;
-        self.next = (self.next + 1) % self.steps.len();
-        self.len = (self.len + 1).min(self.steps.len());
+        (*rho, *scale) = (1.0 / sy, sy / yy);
+        self.next = (self.next + 1) % self.pairs.len();
+        self.len = (self.len + 1).min(self.alpha.len());
     }
 
-    /// Turns a gradient into minus the quasi-Newton direction, in place (Nocedal & Wright 2006, algorithm 7.4).
-    pub(crate) fn multiply(&mut self, direction: &mut [f64]) {
-        let memory = self.steps.len();
-        let newest_first = |k: usize| (self.next + memory - 1 - k) % memory;
-        for k in 0..self.len {
-            let Pair { s, y, rho } = &self.steps[newest_first(k)];
-            self.alpha[k] = rho * dot(s, direction);
-            add(direction, -self.alpha[k], y);
+    /// Turns a gradient into minus the quasi-Newton direction, in place (Nocedal & Wright 2006, algorithm 7.4), and
+    /// returns its product with `gradient`.
+    ///
+    /// Each pass over the vectors adds one of them and takes the product with the next.
+    pub(crate) fn multiply(&mut self, direction: &mut [f64], gradient: &[f64], stripes: &mut Stripes) -> f64 {
+        let n = self.pairs.len();
+        let nth = |k: usize| &self.pairs[(self.next + n - 1 - k) % n]; // the newest is 0
+        let last = match self.len {
+            0 => return stripes.dot(direction, gradient),
+            len => len - 1,
+        };
+        let mut product = stripes.dot(&nth(0).s, direction);
+        for k in 0..=last {
+            self.alpha[k] = nth(k).rho * product;
+            let with = if k < last { &nth(k + 1).s } else { &nth(last).y };
+            product = stripes.add_then_dot(direction, -self.alpha[k], &nth(k).y, with);
         }
-        if self.len > 0 {
-            let Pair { y, rho, .. } = &self.steps[newest_first(0)];
-            let scale = 1.0 / (rho * dot(y, y));
+        // The scaling of the middle is left to the coefficients, and done with the last pass.
+        let scale = nth(0).scale;
+        for k in (0..=last).rev() {
+            let beta = nth(k).rho * product;
+            let factor = self.alpha[k] / scale - beta;
+            let with = if k > 0 { &nth(k - 1).y } else { gradient };
+            product = stripes.add_then_dot(direction, factor, &nth(k).s, with);
+        }
+        stripes.update(direction, |_, direction| {
             direction.iter_mut().for_each(|d| *d *= scale);
-        }
-        for k in (0..self.len).rev() {
-            let Pair { s, y, rho } = &self.steps[newest_first(k)];
-            let beta = rho * dot(y, direction);
-            add(direction, self.alpha[k] - beta, s);
-        }
+            [0.0; 3]
+        });
+        scale * product
     }
-}
-
-/// Σ a_k b_k in eight running sums, so that it vectorises and always rounds the same way.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a_parts, b_parts) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f64 = a_parts.remainder().iter().zip(b_parts.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in a_parts.zip(b_parts) {
-        for k in 0..8 {
-            sums[k] += a[k] * b[k];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
-}
-
-/// `to += factor · from`.
-fn add(to: &mut [f64], factor: f64, from: &[f64]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to += factor * from);
 }

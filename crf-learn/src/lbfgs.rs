@@ -2,8 +2,9 @@ use crf_core::{Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history::{History, dot};
+use crate::history::History;
 use crate::optimizer::{Function, Optimizer, Point, Step};
+use crate::stripes::Stripes;
 
 /// Limited-memory quasi-Newton steps (Nocedal 1980) with a line search to the weak Wolfe conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +43,7 @@ impl Optimizer for Lbfgs {
     fn start(&self, dim: usize) -> Box<dyn Step> {
         Box::new(Started {
             history: History::new(self.memory as usize, dim),
+            stripes: Stripes::new(dim),
             evaluations: self.evaluations_per_step,
             direction: vec![0.0; dim],
             trial: Point { w: vec![0.0; dim], gradient: vec![0.0; dim], value: 0.0 },
@@ -51,6 +53,7 @@ impl Optimizer for Lbfgs {
 
 struct Started {
     history: History,
+    stripes: Stripes,
     evaluations: u32,
     direction: Vec<f64>,
     trial: Point,
@@ -66,13 +69,12 @@ impl Step for Started {
     fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
         loop {
             self.direction.copy_from_slice(&at.gradient);
-            self.history.multiply(&mut self.direction);
-            let slope = -dot(&self.direction, &at.gradient);
-            let first =
-                if self.history.is_empty() { dot(&at.gradient, &at.gradient).sqrt().recip() } else { 1.0 };
+            let slope = -self.history.multiply(&mut self.direction, &at.gradient, &mut self.stripes);
+            // Without history the direction is the gradient, and the first step has length one.
+            let first = if self.history.is_empty() { (-slope).sqrt().recip() } else { 1.0 };
             if slope < 0.0 && self.search(f, at, slope, first)? {
                 let Point { w, gradient, .. } = &self.trial;
-                self.history.push(w, &at.w, gradient, &at.gradient);
+                self.history.push([w, &at.w], [gradient, &at.gradient], &mut self.stripes);
                 std::mem::swap(at, &mut self.trial);
                 return Ok(true);
             }
@@ -94,11 +96,14 @@ impl Started {
         let mut step = first;
         for evaluation in 1..=self.evaluations {
             let trial = &mut self.trial;
-            for ((trial, w), d) in trial.w.iter_mut().zip(&at.w).zip(&self.direction) {
-                *trial = w - step * d;
-            }
+            self.stripes.update(&mut trial.w, |start, trial| {
+                for ((trial, w), d) in trial.iter_mut().zip(&at.w[start..]).zip(&self.direction[start..]) {
+                    *trial = w - step * d;
+                }
+                [0.0; 3]
+            });
             trial.value = f.evaluate(&trial.w, &mut trial.gradient)?;
-            let trial_slope = -dot(&self.direction, &trial.gradient);
+            let trial_slope = -self.stripes.dot(&self.direction, &trial.gradient);
             let usable = trial.value.is_finite() && trial_slope.is_finite();
             // Near the optimum values differ by rounding only; there slopes say whether a step went down (Hager & Zhang
             // 2005, equation 4.1).

@@ -32,6 +32,7 @@
 mod objective;
 mod penalty;
 mod sharded;
+mod stripes;
 
 mod history;
 mod lbfgs;
@@ -47,7 +48,7 @@ pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
 pub use crate::mle::Mle;
 pub use crate::objective::{Objective, Part, Worker};
-pub use crate::optimizer::{Function, Optimizer, Point, Step, StopRule, minimise};
+pub use crate::optimizer::{Factor, Function, Optimizer, Point, Step, StopRule, minimise};
 pub use crate::owl_qn::OwlQn;
 pub use crate::penalty::{Penalised, Penalty};
 pub use crate::sharded::Sharded;

@@ -5,16 +5,35 @@ use crf_core::{Error, Iteration, Next, Result, Run, Stop, Trace, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::stripes::Stripes;
+
 /// What an optimizer minimises: a smooth function, plus Σ l1_k |w_k|.
 pub trait Function {
     /// How many weights there are.
     fn dim(&self) -> usize;
     /// The factor of each |w_k|.
-    fn l1(&self) -> &[f64];
+    fn l1(&self) -> Factor<'_>;
     /// How often it was evaluated.
     fn evaluations(&self) -> u32;
     /// The smooth part at `w`, and its gradient.
     fn evaluate(&mut self, w: &[f64], gradient: &mut [f64]) -> Result<f64>;
+}
+
+/// The factor of a penalty: the same for all weights but those that are spared.
+#[derive(Debug, Clone, Copy)]
+pub struct Factor<'a> {
+    /// The factor of all others.
+    pub of_all: f64,
+    /// Which weights are spared; empty when none is.
+    pub spared: &'a [bool],
+}
+
+impl Factor<'_> {
+    /// The factor of weight `k`.
+    #[inline]
+    pub fn of(&self, k: usize) -> f64 {
+        if self.spared.get(k) == Some(&true) { 0.0 } else { self.of_all }
+    }
 }
 
 /// A way to minimise; the loop around its steps is [`minimise`].
@@ -86,6 +105,7 @@ pub fn minimise(
     let dim = f.dim();
     assert_eq!(w.len(), dim, "one starting weight per feature");
     let mut steps = optimizer.start(dim);
+    let mut stripes = Stripes::new(dim);
     let mut at = Point { w: std::mem::take(w), gradient: vec![0.0; dim], value: 0.0 };
     at.value = f.evaluate(&at.w, &mut at.gradient)? + l1_norm(&at.w, f.l1());
     if !(at.value.is_finite() && at.gradient.iter().all(|g| g.is_finite())) {
@@ -97,7 +117,7 @@ pub fn minimise(
     let mut iterations = Vec::new();
     let mut past = VecDeque::with_capacity(rule.period as usize + 1);
     let stop = loop {
-        let (gradient_norm, non_zeros) = state(&at, f.l1());
+        let State { gradient_norm, length, non_zeros } = state(&at, f.l1(), &mut stripes);
         if let Some(iteration) = iterations.len().checked_sub(1) {
             let record: &mut Iteration = &mut iterations[iteration];
             record.gradient_norm = gradient_norm;
@@ -106,7 +126,6 @@ pub fn minimise(
                 break Stop::Observer;
             }
         }
-        let length = at.w.iter().map(|w| w * w).sum::<f64>().sqrt();
         if gradient_norm <= rule.tolerance * length.max(1.0) {
             break Stop::Converged;
         }
@@ -137,8 +156,8 @@ pub fn minimise(
 }
 
 /// Σ l1_k |w_k|.
-pub(crate) fn l1_norm(w: &[f64], l1: &[f64]) -> f64 {
-    w.iter().zip(l1).map(|(w, l1)| l1 * w.abs()).sum()
+pub(crate) fn l1_norm(w: &[f64], l1: Factor<'_>) -> f64 {
+    if l1.of_all == 0.0 { 0.0 } else { w.iter().enumerate().map(|(k, w)| l1.of(k) * w.abs()).sum() }
 }
 
 /// The partial derivative of the penalised function that is nearest to zero (Andrew & Gao 2007, equation 4).
@@ -154,12 +173,22 @@ pub(crate) fn pseudo_gradient(w: f64, gradient: f64, l1: f64) -> f64 {
     }
 }
 
-/// The length of the pseudo-gradient, and how many weights are not zero.
-fn state(at: &Point, l1: &[f64]) -> (f64, usize) {
-    let (mut square, mut non_zeros) = (0.0, 0);
-    for ((&w, &gradient), &l1) in at.w.iter().zip(&at.gradient).zip(l1) {
-        square += pseudo_gradient(w, gradient, l1).powi(2);
-        non_zeros += usize::from(w != 0.0);
-    }
-    (square.sqrt(), non_zeros)
+struct State {
+    gradient_norm: f64, // of the pseudo-gradient
+    length: f64,        // of the weights
+    non_zeros: usize,
+}
+
+fn state(at: &Point, l1: Factor<'_>, stripes: &mut Stripes) -> State {
+    let [square, length, non_zeros] = stripes.sum(at.w.len(), |range| {
+        let mut sums = [0.0; 3];
+        for k in range {
+            let w = at.w[k];
+            sums[0] += pseudo_gradient(w, at.gradient[k], l1.of(k)).powi(2);
+            sums[1] += w * w;
+            sums[2] += f64::from(w != 0.0);
+        }
+        sums
+    });
+    State { gradient_norm: square.sqrt(), length: length.sqrt(), non_zeros: non_zeros as usize }
 }

@@ -2,8 +2,9 @@ use crf_core::{Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history::{History, dot};
+use crate::history::History;
 use crate::optimizer::{Function, Optimizer, Point, Step, l1_norm, pseudo_gradient};
+use crate::stripes::Stripes;
 
 /// Orthant-wise limited-memory quasi-Newton steps (Andrew & Gao 2007), for penalties with an ℓ1 part.
 ///
@@ -44,6 +45,7 @@ impl Optimizer for OwlQn {
     fn start(&self, dim: usize) -> Box<dyn Step> {
         Box::new(Started {
             history: History::new(self.memory as usize, dim),
+            stripes: Stripes::new(dim),
             evaluations: self.evaluations_per_step,
             pseudo: vec![0.0; dim],
             direction: vec![0.0; dim],
@@ -54,6 +56,7 @@ impl Optimizer for OwlQn {
 
 struct Started {
     history: History,
+    stripes: Stripes,
     evaluations: u32,
     pseudo: Vec<f64>,
     direction: Vec<f64>,
@@ -63,22 +66,25 @@ struct Started {
 impl Step for Started {
     fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
         loop {
-            for k in 0..at.w.len() {
-                self.pseudo[k] = pseudo_gradient(at.w[k], at.gradient[k], f.l1()[k]);
-            }
+            let l1 = f.l1();
+            self.stripes.update(&mut self.pseudo, |start, pseudo| {
+                for (k, pseudo) in (start..).zip(pseudo) {
+                    *pseudo = pseudo_gradient(at.w[k], at.gradient[k], l1.of(k));
+                }
+                [0.0; 3]
+            });
             self.direction.copy_from_slice(&self.pseudo);
-            self.history.multiply(&mut self.direction);
+            let product = self.history.multiply(&mut self.direction, &self.pseudo, &mut self.stripes);
             for (d, pseudo) in self.direction.iter_mut().zip(&self.pseudo) {
                 // Only moves against the pseudo-gradient are sure to go down.
                 if *d * pseudo <= 0.0 {
                     *d = 0.0;
                 }
             }
-            let first =
-                if self.history.is_empty() { dot(&self.pseudo, &self.pseudo).sqrt().recip() } else { 1.0 };
+            let first = if self.history.is_empty() { product.sqrt().recip() } else { 1.0 };
             if self.search(f, at, first)? {
                 let Point { w, gradient, .. } = &self.trial;
-                self.history.push(w, &at.w, gradient, &at.gradient);
+                self.history.push([w, &at.w], [gradient, &at.gradient], &mut self.stripes);
                 std::mem::swap(at, &mut self.trial);
                 return Ok(true);
             }
@@ -96,16 +102,20 @@ impl Started {
         let mut step = first;
         for _ in 0..self.evaluations {
             let trial = &mut self.trial;
-            let mut expected = 0.0;
-            for k in 0..at.w.len() {
-                let w = at.w[k];
-                // A weight may not change its sign; one at zero may only take the sign that goes down.
-                let orthant = if w != 0.0 { w } else { -self.pseudo[k] };
-                let moved = w - step * self.direction[k];
-                // An unpenalised weight has no kink at zero and may cross it.
-                trial.w[k] = if moved * orthant > 0.0 || f.l1()[k] == 0.0 { moved } else { 0.0 };
-                expected += self.pseudo[k] * (trial.w[k] - w);
-            }
+            let (l1, pseudo, direction) = (f.l1(), &self.pseudo, &self.direction);
+            let [expected, ..] = self.stripes.update(&mut trial.w, |start, trial| {
+                let mut expected = 0.0;
+                for (k, trial) in (start..).zip(trial) {
+                    let w = at.w[k];
+                    // A weight may not change its sign; one at zero may only take the sign that goes down.
+                    let orthant = if w != 0.0 { w } else { -pseudo[k] };
+                    let moved = w - step * direction[k];
+                    // An unpenalised weight has no kink at zero and may cross it.
+                    *trial = if moved * orthant > 0.0 || l1.of(k) == 0.0 { moved } else { 0.0 };
+                    expected += pseudo[k] * (*trial - w);
+                }
+                [expected, 0.0, 0.0]
+            });
             if expected >= 0.0 {
                 return Ok(false);
             }

@@ -1,8 +1,9 @@
 use crf_core::{FeatureMap, Result, require};
 
 use crate::objective::Objective;
-use crate::optimizer::Function;
+use crate::optimizer::{Factor, Function};
 use crate::sharded::Sharded;
+use crate::stripes::Stripes;
 
 /// λ₁‖w‖₁ + (λ₂/2)‖w‖² (Vail 2008, equations 2.57 and 2.58), with the weights it spares.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,18 +33,20 @@ impl Penalty {
 /// An objective with the smooth part of a penalty added, ready for an optimizer.
 pub struct Penalised<O> {
     objective: Sharded<O>,
+    l1: f64,
     l2: f64,
-    l1: Vec<f64>,      // [weights]
-    spared: Vec<bool>, // [weights]
+    spared: Vec<bool>, // [weights], or empty when none is
+    dim: usize,
+    stripes: Stripes,
 }
 
 impl<O: Objective> Penalised<O> {
     /// Adds `penalty` to an objective over the weights of `map`.
     pub fn new(objective: O, penalty: &Penalty, map: &FeatureMap) -> Self {
-        let spared: Vec<bool> =
-            (0..map.len()).map(|k| penalty.exempt_intercepts && map.is_intercept(k)).collect();
-        let l1 = spared.iter().map(|&spared| if spared { 0.0 } else { penalty.l1 }).collect();
-        Penalised { objective: Sharded::new(objective), l2: penalty.l2, l1, spared }
+        let n_spared = if penalty.exempt_intercepts { map.len() } else { 0 };
+        let spared = (0..n_spared).map(|k| map.is_intercept(k)).collect();
+        let (objective, stripes) = (Sharded::new(objective), Stripes::new(map.len()));
+        Penalised { objective, l1: penalty.l1, l2: penalty.l2, spared, dim: map.len(), stripes }
     }
 
     /// The objective without the penalty.
@@ -54,11 +57,11 @@ impl<O: Objective> Penalised<O> {
 
 impl<O: Objective> Function for Penalised<O> {
     fn dim(&self) -> usize {
-        self.l1.len()
+        self.dim
     }
 
-    fn l1(&self) -> &[f64] {
-        &self.l1
+    fn l1(&self) -> Factor<'_> {
+        Factor { of_all: self.l1, spared: &self.spared }
     }
 
     fn evaluations(&self) -> u32 {
@@ -70,11 +73,16 @@ impl<O: Objective> Function for Penalised<O> {
         if self.l2 == 0.0 {
             return Ok(value);
         }
-        let mut squares = 0.0;
-        for ((w, gradient), _) in w.iter().zip(gradient).zip(&self.spared).filter(|(_, spared)| !**spared) {
-            squares += w * w;
-            *gradient += self.l2 * w;
-        }
-        Ok(value + 0.5 * self.l2 * squares)
+        let l2 = Factor { of_all: self.l2, spared: &self.spared };
+        let [squares, ..] = self.stripes.update(gradient, |start, gradient| {
+            let mut squares = 0.0;
+            for (k, gradient) in (start..).zip(gradient) {
+                let slope = l2.of(k) * w[k];
+                *gradient += slope;
+                squares += slope * w[k];
+            }
+            [squares, 0.0, 0.0]
+        });
+        Ok(value + 0.5 * squares)
     }
 }

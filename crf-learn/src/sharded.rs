@@ -9,7 +9,9 @@ use crate::objective::{Objective, Part, Worker};
 const MOST_SHARDS: usize = 16;
 /// Work below which a shard of its own does not pay.
 const SMALLEST_SHARD: usize = 50_000;
-/// Gradients of all shards together take no more bytes than this, unless there are only two.
+/// A shard whose work is less than so many times its gradient spends too much of its time on summing up.
+const WORTH: usize = 25;
+/// Gradients of all shards together take no more bytes than this, unless there are only four.
 const MOST_MEMORY: usize = 512 << 20;
 /// How many weights are summed over the shards at a time.
 const STRIPE: usize = 1 << 14;
@@ -37,8 +39,8 @@ impl<O: Objective> Sharded<O> {
         let costs: Vec<usize> = (0..objective.n_items()).map(|item| objective.cost(item)).collect();
         let total: usize = costs.iter().sum();
         let len = objective.part_len();
-        let by_memory = (MOST_MEMORY / (8 * len.max(1))).max(2);
-        let n_shards = (total / SMALLEST_SHARD).clamp(1, MOST_SHARDS.min(by_memory));
+        let by_size = (MOST_MEMORY / (8 * len.max(1))).min(total / (WORTH * len.max(1))).max(4);
+        let n_shards = (total / SMALLEST_SHARD).clamp(1, MOST_SHARDS.min(by_size));
         let mut shards: Vec<Shard> = Vec::new();
         let (mut start, mut done) = (0, 0);
         for (item, cost) in costs.iter().enumerate() {
