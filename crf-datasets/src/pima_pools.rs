@@ -1,10 +1,11 @@
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crf_core::{Error, Label, Result, Rng, Seed};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_distr::{Distribution as _, StandardNormal};
 
+use crate::data_dir;
 use crate::parts::Part;
 
 /// The eight attributes of the Pima Indians Diabetes data, in the order of the file (Smith et al. 1988).
@@ -86,28 +87,15 @@ impl Pools {
 
 /// Reads the file, which is looked for below `directory` unless its path is absolute.
 pub(crate) fn read(file: &Path, directory: Option<OsString>) -> Result<Vec<(Row, Label)>> {
-    let Some(path) = resolve(file, directory) else {
-        let place = format!("$CRF_DATA/{}", file.display());
-        return Err(missing(&place, "CRF_DATA is not set"));
-    };
-    let text =
-        std::fs::read(&path).map_err(|error| missing(&path.display().to_string(), &error.to_string()))?;
-    parse(&path.display().to_string(), &text)
-}
-
-fn resolve(file: &Path, directory: Option<OsString>) -> Option<PathBuf> {
-    if file.is_absolute() {
-        return Some(file.to_owned());
-    }
-    directory.map(|directory| Path::new(&directory).join(file))
-}
-
-fn missing(place: &str, why: &str) -> Error {
-    let header = ATTRIBUTES.join(",");
-    Error::data(format!(
-        "cannot read `{place}`: {why}; set CRF_DATA to the directory that holds the file, which is the public \
-         Pima Indians Diabetes CSV below the header line `{header},label`, or use pool = \"gaussian\""
-    ))
+    let help = format!(
+        ", which is the public Pima Indians Diabetes CSV below the header line `{},label`, or use pool = \
+         \"gaussian\"",
+        ATTRIBUTES.join(",")
+    );
+    let path = data_dir::locate(file, directory, &help)?;
+    let place = path.display().to_string();
+    let text = std::fs::read(&path).map_err(|error| data_dir::missing(&place, &error.to_string(), &help))?;
+    parse(&place, &text)
 }
 
 /// The rows of a CSV text; columns may stand in any order, and others are ignored.

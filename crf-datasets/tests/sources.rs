@@ -34,7 +34,7 @@ fn parts_have_the_asked_sizes_and_one_schema() {
         assert_eq!(size(&splits.test), [5, 5]);
         assert_eq!(splits.train.schema(), splits.test.schema());
         assert_eq!(splits.train.schema(), holdout.schema());
-        assert_eq!(splits.train.schema().labels().names(), ["0", "1"]);
+        assert!(splits.train.schema().labels().names().iter().eq(["0", "1"]));
         assert!(splits.train.labels().iter().all(Option::is_some));
     }
 }
@@ -157,13 +157,10 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
 fn every_source_is_listed_with_a_one_line_summary() {
     let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
     let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
-    assert_eq!(tags, ["observation-driven-transitions", "pima-markov", "redundant-observations"]);
+    assert_eq!(tags, ["file", "observation-driven-transitions", "pima-markov", "redundant-observations"]);
     for plugin in listed {
-        assert!(
-            plugin.summary().contains("Vail 2008") && plugin.summary().len() < 110,
-            "{}",
-            plugin.summary()
-        );
+        let summary = plugin.summary();
+        assert!((plugin.tag == "file" || summary.contains("Vail 2008")) && summary.len() < 110, "{summary}");
     }
 }
 

@@ -23,8 +23,7 @@ impl History {
     /// Room for `memory` pairs over `dim` weights.
     pub(crate) fn new(memory: usize, dim: usize) -> Self {
         let pair = || Pair { s: vec![0.0; dim], y: vec![0.0; dim], rho: 0.0, scale: 0.0 };
-        // One pair more than is remembered: a new one is written before it is known to be useful.
-        History { pairs: (0..=memory).map(|_| pair()).collect(), next: 0, len: 0, alpha: vec![0.0; memory] }
+        History { pairs: (0..memory).map(|_| pair()).collect(), next: 0, len: 0, alpha: vec![0.0; memory] }
     }
 
     /// Forgets everything.
@@ -44,26 +43,28 @@ impl History {
         [gradient, gradient_before]: [&[f64]; 2],
         stripes: &mut Stripes,
     ) {
-        let Pair { s, y, rho, scale } = &mut self.pairs[self.next];
-        stripes.update(s, |start, s| {
-            for (k, s) in (start..).zip(s) {
-                *s = w[k] - w_before[k];
-            }
-            [0.0; 3]
-        });
-        let [sy, yy, _] = stripes.update(y, |start, y| {
+        let [sy, yy, _] = stripes.sum(w.len(), |range| {
             let (mut sy, mut yy) = (0.0, 0.0);
-            for (k, y) in (start..).zip(y) {
-                *y = gradient[k] - gradient_before[k];
-                sy += s[k] * *y;
-                yy += *y * *y;
+            for k in range {
+                let y = gradient[k] - gradient_before[k];
+                sy += (w[k] - w_before[k]) * y;
+                yy += y * y;
             }
             [sy, yy, 0.0]
         });
         if sy.is_nan() || sy <= 1e-14 * yy {
             return;
         }
-        (*rho, *scale) = (1.0 / sy, sy / yy);
+        let pair = &mut self.pairs[self.next];
+        (pair.rho, pair.scale) = (1.0 / sy, sy / yy);
+        for (out, now, before) in [(&mut pair.s, w, w_before), (&mut pair.y, gradient, gradient_before)] {
+            stripes.update(out, |start, out| {
+                for (k, out) in (start..).zip(out) {
+                    *out = now[k] - before[k];
+                }
+                [0.0; 3]
+            });
+        }
         self.next = (self.next + 1) % self.pairs.len();
         self.len = (self.len + 1).min(self.alpha.len());
     }

@@ -10,8 +10,8 @@ use crate::objective::{Objective, Part, Worker};
 pub struct Likelihood<'a> {
     scorer: Scorer<'a>,
     inference: &'a dyn Inference,
-    observed: Vec<f64>, // [weights]
-    partial: Vec<bool>, // [sequences] whether some label is missing
+    observed: Vec<(usize, f64)>, // features that occur, and how often
+    partial: Vec<bool>,          // [sequences] whether some label is missing
 }
 
 impl<'a> Likelihood<'a> {
@@ -31,6 +31,7 @@ impl<'a> Likelihood<'a> {
                 scorer.add_features(i, &labels, data.weight(i), &mut observed);
             }
         }
+        let observed = observed.into_iter().enumerate().filter(|(_, count)| *count != 0.0).collect();
         Ok(Likelihood { scorer, inference: problem.inference, observed, partial })
     }
 
@@ -63,7 +64,7 @@ impl<'a> Likelihood<'a> {
 
 impl Objective for Likelihood<'_> {
     fn dim(&self) -> usize {
-        self.observed.len()
+        self.scorer.map().len()
     }
 
     fn n_items(&self) -> usize {
@@ -95,11 +96,12 @@ impl Objective for Likelihood<'_> {
     fn finish(&self, w: &[f64], total: &Part, gradient: &mut [f64]) -> f64 {
         let (packed, sums) = total.vector.split_at(self.scorer.n_packed());
         let mut value = total.value;
-        for ((gradient, observed), w) in gradient.iter_mut().zip(&self.observed).zip(w) {
-            *gradient = -observed;
-            value -= w * observed;
-        }
+        gradient.fill(0.0);
         self.scorer.unpack(packed, sums, gradient);
+        for &(k, observed) in &self.observed {
+            gradient[k] -= observed;
+            value -= w[k] * observed;
+        }
         value
     }
 }

@@ -11,8 +11,8 @@ const MOST_SHARDS: usize = 16;
 const SMALLEST_SHARD: usize = 50_000;
 /// A shard whose work is less than so many times its gradient spends too much of its time on summing up.
 const WORTH: usize = 25;
-/// Gradients of all shards together take no more bytes than this, unless there are only four.
-const MOST_MEMORY: usize = 512 << 20;
+/// Gradients of all shards together take no more bytes than this, unless there are only two.
+const MOST_MEMORY: usize = 128 << 20;
 /// How many weights are summed over the shards at a time.
 const STRIPE: usize = 1 << 14;
 
@@ -23,7 +23,6 @@ const STRIPE: usize = 1 << 14;
 pub struct Sharded<O> {
     objective: O,
     shards: Vec<Shard>,
-    total: Part,
     evaluations: u32,
 }
 
@@ -39,7 +38,7 @@ impl<O: Objective> Sharded<O> {
         let costs: Vec<usize> = (0..objective.n_items()).map(|item| objective.cost(item)).collect();
         let total: usize = costs.iter().sum();
         let len = objective.part_len();
-        let by_size = (MOST_MEMORY / (8 * len.max(1))).min(total / (WORTH * len.max(1))).max(4);
+        let by_size = (total / (WORTH * len.max(1))).max(4).min(MOST_MEMORY / (8 * len.max(1))).max(2);
         let n_shards = (total / SMALLEST_SHARD).clamp(1, MOST_SHARDS.min(by_size));
         let mut shards: Vec<Shard> = Vec::new();
         let (mut start, mut done) = (0, 0);
@@ -55,7 +54,10 @@ impl<O: Objective> Sharded<O> {
                 start = item + 1;
             }
         }
-        Sharded { total: Part::new(len), objective, shards, evaluations: 0 }
+        if shards.is_empty() {
+            shards.push(Shard { items: 0..0, part: Part::new(len), worker: Worker::default() });
+        }
+        Sharded { objective, shards, evaluations: 0 }
     }
 
     /// The objective.
@@ -70,12 +72,12 @@ impl<O: Objective> Sharded<O> {
 
     /// Whether all inference of the last evaluation was exact.
     pub fn was_exact(&self) -> bool {
-        self.total.exact
+        self.shards[0].part.exact
     }
 
     /// The value at `w`; the gradient is written to `gradient`.
     pub fn evaluate(&mut self, w: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let Sharded { objective, shards, total, evaluations } = self;
+        let Sharded { objective, shards, evaluations } = self;
         *evaluations += 1;
         objective.begin(w);
         let objective = &*objective;
@@ -86,28 +88,29 @@ impl<O: Objective> Sharded<O> {
         };
         // One shard stays on this thread, where it cannot be held up by another job that a waiting thread took on.
         match shards.as_mut_slice() {
-            [] => {}
             [only] => work(only)?,
             many => many.par_iter_mut().try_for_each(work)?,
         }
-        total.clear();
-        for shard in shards.iter() {
+        // The first shard becomes the total.
+        let (total, others) = shards.split_first_mut().expect("there is at least one shard");
+        let (total, others) = (&mut total.part, &*others);
+        for shard in others {
             total.value += shard.part.value;
             total.exact &= shard.part.exact;
         }
         let sum = |(stripe, total): (usize, &mut [f64])| {
             let range = stripe * STRIPE..stripe * STRIPE + total.len();
-            for shard in shards.iter() {
+            for shard in others {
                 total
                     .iter_mut()
                     .zip(&shard.part.vector[range.clone()])
                     .for_each(|(total, part)| *total += part);
             }
         };
-        if shards.len() > 1 && total.vector.len() > STRIPE {
-            total.vector.par_chunks_mut(STRIPE).enumerate().for_each(sum);
-        } else {
+        if others.is_empty() || total.vector.len() <= STRIPE {
             total.vector.chunks_mut(STRIPE).enumerate().for_each(sum);
+        } else {
+            total.vector.par_chunks_mut(STRIPE).enumerate().for_each(sum);
         }
         Ok(objective.finish(w, total, gradient))
     }

@@ -1,0 +1,112 @@
+use std::fmt::Display;
+use std::io;
+
+use crf_core::{Channel, ChannelKind, Dataset, Error, Result};
+
+/// What every format asks of data before and while it writes them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outlet<'a> {
+    pub(crate) tag: &'static str,
+    pub(crate) data: &'a Dataset,
+}
+
+impl<'a> Outlet<'a> {
+    /// Refuses graphs.
+    pub(crate) fn new(tag: &'static str, data: &'a Dataset) -> Result<Self> {
+        let outlet = Outlet { tag, data };
+        if data.is_chains() { Ok(outlet) } else { Err(outlet.cannot("hold graphs; no format can")) }
+    }
+
+    /// Refuses everything but one bag channel.
+    pub(crate) fn one_bag(&self) -> Result<()> {
+        match self.data.schema().channels() {
+            [Channel { kind: ChannelKind::Bag(_), .. }] => Ok(()),
+            channels => match channels.iter().find(|channel| !matches!(channel.kind, ChannelKind::Bag(_))) {
+                Some(channel) => Err(self.cannot_hold(channel)),
+                None => {
+                    Err(self.cannot(&format!("hold {} channels; it holds one of attributes", channels.len())))
+                }
+            },
+        }
+    }
+
+    /// Refuses what a format of plain rows has no place for: weights and empty sequences.
+    pub(crate) fn plain_rows(&self) -> Result<()> {
+        self.no_empty_sequence()?;
+        match (0..self.data.len()).find(|&i| self.data.weight(i) != 1.0) {
+            Some(i) => {
+                let (i, weight) = (i + 1, self.data.weight(i));
+                let what = format!("hold the weight {weight} of sequence {i}; `crfsuite` and `jsonl` can");
+                Err(self.cannot(&what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses sequences without positions.
+    pub(crate) fn no_empty_sequence(&self) -> Result<()> {
+        match (0..self.data.len()).find(|&i| self.data.range(i).is_empty()) {
+            Some(i) => Err(self.cannot(&format!("hold sequence {}, which is empty; `jsonl` can", i + 1))),
+            None => Ok(()),
+        }
+    }
+
+    /// A channel of a kind that the format does not have.
+    pub(crate) fn cannot_hold(&self, channel: &Channel) -> Error {
+        let others = match channel.kind {
+            ChannelKind::Real => "`csv` can",
+            ChannelKind::Symbol(_) => "`conll` and `csv` can",
+            ChannelKind::Bag(_) => "`crfsuite` and `jsonl` can",
+        };
+        self.cannot(&format!("hold channel `{}` of {}; {others}", channel.name, channel.kind.holds()))
+    }
+
+    /// An error in sequence `i` at position `t`.
+    pub(crate) fn at(&self, i: usize, t: usize, what: impl Display) -> Error {
+        self.cannot(&what.to_string()).at(format!("sequence {}, position {}", i + 1, t + 1))
+    }
+
+    /// The name of a symbol; one that the schema does not have was forgotten when it was read.
+    pub(crate) fn symbol(&self, i: usize, t: usize, channel: usize, number: u32) -> Result<&'a str> {
+        let Channel { name, kind } = &self.data.schema().channels()[channel];
+        match kind.alphabet().filter(|alphabet| (number as usize) < alphabet.len()) {
+            Some(alphabet) => Ok(alphabet.name(number)),
+            None => {
+                let what =
+                    format!("write a symbol that channel `{name}` does not know; read without a schema");
+                Err(self.at(i, t, what))
+            }
+        }
+    }
+
+    /// The label at a position.
+    pub(crate) fn label(&self, i: usize, t: usize) -> Option<&'a str> {
+        self.data.sequence(i).labels()[t].map(|label| self.data.label_name(0, label))
+    }
+
+    /// The label at a position, or an empty text for an unknown one: no label may then have an empty name.
+    pub(crate) fn label_or_empty(&self, i: usize, t: usize) -> Result<&'a str> {
+        match self.label(i, t) {
+            Some("") => Err(self.at(i, t, "hold a label with an empty name, which would be read as unknown")),
+            label => Ok(label.unwrap_or_default()),
+        }
+    }
+
+    /// Refuses a name that holds one of the given characters; `others` says which format can.
+    pub(crate) fn free_of(&self, i: usize, t: usize, name: &str, bad: &[char], others: &str) -> Result<()> {
+        match name.chars().find(|c| bad.contains(c)) {
+            Some(c) => Err(self.at(i, t, format!("hold {c:?} in the name {name:?}{others}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// What the format cannot do.
+    pub(crate) fn cannot(&self, what: &str) -> Error {
+        Error::Unsupported { tag: self.tag, what: format!("cannot {what}") }
+    }
+}
+
+/// A failed write.
+pub(crate) fn unwritten(source: io::Error) -> Error {
+    Error::Io { path: "output".into(), source }
+}

@@ -1,0 +1,82 @@
+//! What the tests of formats share.
+#![allow(dead_code, reason = "not every test uses everything")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crf_core::{ChannelKind, Dataset, Next, Schema};
+use crf_datasets::Format;
+
+/// A sequence by names: its weight, and label and observations of each position.
+pub(crate) type Named = (f64, Vec<(Option<String>, BTreeMap<String, f64>)>);
+
+/// All batches of a text, or the message.
+pub(crate) fn batches(
+    format: &dyn Format,
+    text: &[u8],
+    schema: Option<&Arc<Schema>>,
+    batch: usize,
+) -> Result<Vec<Dataset>, String> {
+    let mut all = Vec::new();
+    let mut keep = |data| {
+        all.push(data);
+        Ok(Next::Continue)
+    };
+    format.read("f", &mut &*text, schema, batch, &mut keep).map_err(|error| error.to_string())?;
+    Ok(all)
+}
+
+/// All of a text as training data.
+pub(crate) fn read(format: &dyn Format, text: impl AsRef<[u8]>) -> Result<Dataset, String> {
+    batches(format, text.as_ref(), None, 1).map(|mut all| {
+        assert_eq!(all.len(), 1);
+        all.remove(0)
+    })
+}
+
+/// All of a text by names.
+pub(crate) fn names(format: &dyn Format, text: impl AsRef<[u8]>) -> Vec<Named> {
+    named(&read(format, text).unwrap())
+}
+
+/// The data as text, or the message.
+pub(crate) fn write(format: &dyn Format, data: &Dataset) -> Result<String, String> {
+    let mut text = Vec::new();
+    format.write(data, &mut text).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(text).unwrap())
+}
+
+/// The data by names; a symbol is `channel=symbol` with the value 1, an attribute that comes twice is summed,
+/// and what is 0 is left out.
+pub(crate) fn named(data: &Dataset) -> Vec<Named> {
+    let sequence = |i: usize| {
+        let x = data.sequence(i);
+        let position = |t: usize| {
+            let mut observed = BTreeMap::new();
+            for (c, channel) in data.schema().channels().iter().enumerate() {
+                match &channel.kind {
+                    ChannelKind::Real => {
+                        observed.insert(channel.name.clone(), x.real(c)[t]);
+                    }
+                    ChannelKind::Symbol(alphabet) => {
+                        let symbol = alphabet.name(x.symbol(c)[t]);
+                        observed.insert(format!("{}={symbol}", channel.name), 1.0);
+                    }
+                    ChannelKind::Bag(alphabet) => x.for_each_in_bag(c, t, |attribute, value| {
+                        *observed.entry(alphabet.name(attribute).to_owned()).or_default() += value;
+                    }),
+                }
+            }
+            observed.retain(|_, value| *value != 0.0);
+            (x.labels()[t].map(|label| data.label_name(0, label).to_owned()), observed)
+        };
+        (data.weight(i), (0..x.len()).map(position).collect())
+    };
+    (0..data.len()).map(sequence).collect()
+}
+
+/// One position: its label, `""` for an unknown one, and its observations.
+pub(crate) fn at(label: &str, observed: &[(&str, f64)]) -> (Option<String>, BTreeMap<String, f64>) {
+    let observed = observed.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+    ((!label.is_empty()).then(|| label.to_owned()), observed)
+}
