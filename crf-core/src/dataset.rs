@@ -19,6 +19,7 @@ pub struct Dataset {
     weights: Vec<f64>,          // [sequences]
     graphs: Vec<Graph>,         // [sequences], or empty when all are chains
     foreign: Alphabet,          // labels that the schema does not have
+    unseen: Vec<Alphabet>,      // [channels] symbols that the schema does not have, numbered behind its own
 }
 
 /// All values of one channel.
@@ -90,6 +91,20 @@ impl Dataset {
         }
     }
 
+    /// The name of a symbol, whether the schema has it or not.
+    ///
+    /// Attributes of bags that the schema does not have keep no name.
+    pub fn symbol_name(&self, channel: usize, symbol: u32) -> Option<&str> {
+        let known = self.schema.channels()[channel].kind.alphabet()?;
+        match (symbol as usize).checked_sub(known.len()) {
+            None => Some(known.name(symbol)),
+            Some(unseen) if unseen < self.unseen[channel].len() => {
+                Some(self.unseen[channel].name(unseen as u32))
+            }
+            Some(_) => None,
+        }
+    }
+
     /// How many positions have a foreign label.
     pub fn n_foreign(&self) -> usize {
         self.labels.iter().flatten().filter(|&&label| Dataset::is_foreign(label)).count()
@@ -137,6 +152,7 @@ impl Dataset {
             part.data.graphs.extend(self.graphs.get(i).cloned());
         }
         part.data.foreign = self.foreign.clone();
+        part.data.unseen = self.unseen.clone();
         part.data
     }
 
@@ -191,6 +207,11 @@ impl<'a> Sequence<'a> {
         }
     }
 
+    /// The name of a symbol, whether the schema has it or not.
+    pub fn symbol_name(&self, channel: usize, symbol: u32) -> Option<&'a str> {
+        self.data.symbol_name(channel, symbol)
+    }
+
     /// The labels, `None` where unknown.
     pub fn labels(&self) -> &'a [Option<Label>] {
         &self.data.labels[self.range.clone()]
@@ -214,7 +235,8 @@ impl DatasetBuilder {
         });
         let columns = columns.collect();
         let (starts, labels, weights, graphs) = (vec![0], Vec::new(), Vec::new(), Vec::new());
-        let data = Dataset { schema, starts, columns, labels, weights, graphs, foreign: Alphabet::default() };
+        let (foreign, unseen) = (Alphabet::default(), vec![Alphabet::default(); schema.channels().len()]);
+        let data = Dataset { schema, starts, columns, labels, weights, graphs, foreign, unseen };
         DatasetBuilder { data, growing: false }
     }
 
@@ -227,14 +249,18 @@ impl DatasetBuilder {
 
     /// The number of a symbol of a channel, for [`DatasetBuilder::push`].
     ///
-    /// A new symbol gets a new number while alphabets grow, and otherwise one that no symbol has.
+    /// A new symbol gets a new number while alphabets grow, and otherwise one behind those of the schema; a new
+    /// attribute of a bag then gets one that stands for nothing.
     pub fn symbol(&mut self, channel: usize, name: &str) -> u32 {
         let known =
             self.data.schema.channels()[channel].kind.alphabet().and_then(|symbols| symbols.number(name));
         match known {
             Some(number) => number,
             None if self.growing => Arc::make_mut(&mut self.data.schema).alphabet_mut(channel).intern(name),
-            None => u32::MAX,
+            None => match &self.data.schema.channels()[channel].kind {
+                ChannelKind::Symbol(known) => known.len() as u32 + self.data.unseen[channel].intern(name),
+                _ => u32::MAX,
+            },
         }
     }
 
