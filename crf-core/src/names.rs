@@ -1,8 +1,10 @@
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Many names in one piece of memory.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<String>", into = "Vec<String>")]
+///
+/// Text formats hold them as a list, binary ones as one piece of text and the length of each name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     text: String,
     ends: Vec<usize>,
@@ -45,14 +47,33 @@ impl<S: AsRef<str>> FromIterator<S> for Names {
     }
 }
 
-impl From<Vec<String>> for Names {
-    fn from(names: Vec<String>) -> Self {
-        names.iter().collect()
+impl Serialize for Names {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return serializer.collect_seq(self.iter());
+        }
+        let lengths: Vec<usize> = self.iter().map(str::len).collect();
+        (&self.text, lengths).serialize(serializer)
     }
 }
 
-impl From<Names> for Vec<String> {
-    fn from(names: Names) -> Self {
-        names.iter().map(str::to_owned).collect()
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return Ok(Vec::<String>::deserialize(deserializer)?.iter().collect());
+        }
+        let (text, lengths) = <(String, Vec<usize>)>::deserialize(deserializer)?;
+        let (mut ends, mut end) = (lengths, 0_usize);
+        for length in &mut ends {
+            end = end.saturating_add(*length);
+            *length = end;
+            if !text.is_char_boundary(end) {
+                return Err(D::Error::custom("names do not fit their text"));
+            }
+        }
+        if end != text.len() {
+            return Err(D::Error::custom("names do not fill their text"));
+        }
+        Ok(Names { text, ends })
     }
 }
