@@ -24,7 +24,7 @@ fn corpus(sequences: usize, labels: usize, active: usize) -> (Corpus, Arc<Featur
         for _ in 0..20 {
             // Squaring makes small numbers frequent, as words are.
             let mut symbol = || Value::Symbol((1_000.0 * rng.random::<f64>().powi(2)) as u32);
-            let values: Vec<Value> = (0..active).map(|_| symbol()).collect();
+            let values: Vec<Value<'_>> = (0..active).map(|_| symbol()).collect();
             builder.push(&values, Some(rng.random_range(0..labels as u32))).expect("the position is sound");
         }
         builder.end_chain().expect("the sequence is sound");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 /// The result of everything that can be refused.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong between an experiment file and its report.
+/// What can go wrong between a file and what is made of it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -32,6 +32,17 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A model file cannot be used.
+    #[error("{}: {message}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what was expected.
+        message: String,
+    },
+    /// Data, features or a model were refused.
+    #[error(transparent)]
+    Core(#[from] crf_core::Error),
     /// A result could not be written down.
     #[error("{what}: {message}")]
     Format {
@@ -57,6 +68,18 @@ impl Error {
 
     pub(crate) fn format<E: Display>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |error| Error::Format { what, message: error.to_string() }
+    }
+
+    /// Whether the reader of our output has gone away, which is no failure.
+    pub fn is_broken_pipe(&self) -> bool {
+        let mut error: Option<&dyn std::error::Error> = Some(self);
+        while let Some(cause) = error {
+            if let Some(io) = cause.downcast_ref::<std::io::Error>() {
+                return io.kind() == std::io::ErrorKind::BrokenPipe;
+            }
+            error = cause.source();
+        }
+        false
     }
 
     /// What the process returns: 2 for a wrong config, 1 for anything that fails while running.

@@ -1,6 +1,6 @@
-//! Experiments from a file to a report: configs, cells, claims, tables, figures, and the command line.
+//! Experiments from a file to a report, models from a data file to their use, and the command line of both.
 //!
-//! What an experiment compares lives in the crates linked below; this one only knows their traits.
+//! What is compared, trained or read lives in the crates linked below; this one only knows their traits.
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -16,15 +16,27 @@ pub mod claims;
 
 pub mod report;
 
+mod calibration;
+mod data;
+mod model_file;
+mod predict;
+mod scores;
+mod training;
+
 pub mod cli;
+mod draft;
 mod error;
 mod progress;
 
+pub use crate::calibration::{Bin, Calibration};
 pub use crate::cell::{Cell, Seconds};
 pub use crate::claim::{At, Claim, Names, Outcome, Statement, Verdict};
 pub use crate::error::{Error, Result};
 pub use crate::estimate::Estimate;
+pub use crate::model_file::{Content, ModelFile, Serving};
+pub use crate::predict::{Ask, Prediction, predict};
 pub use crate::runner::{Results, n_jobs, run};
+pub use crate::scores::{LabelScores, Scores};
 pub use crate::summary::{Column, Line, Summary};
 
 // Plugins are named by tag only; without these lines the linker would leave them out.

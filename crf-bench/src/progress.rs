@@ -19,6 +19,16 @@ pub(crate) fn bar(title: &str, length: usize) -> ProgressBar {
     bar
 }
 
+/// A line on standard error for work without a known end; hidden where standard error is no terminal.
+pub(crate) fn line(message: &str) -> ProgressBar {
+    let line = BARS.add(ProgressBar::new_spinner());
+    line.set_style(
+        ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    line.set_message(message.to_owned());
+    line
+}
+
 /// Sends logs to standard error: warnings, with one `-v` what is done, with two every iteration, or as
 /// RUST_LOG says.
 pub(crate) fn log(verbosity: u8) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crf_bench::Claim;
 use crf_bench::config::{experiment_files, load};
 use crf_core::{Inference, Learner, Metric, Plugin, Prototype, Selector, Source};
+use crf_datasets::Format;
 use crf_learn::Optimizer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,8 +15,9 @@ use toml::Table;
 /// What each kind of plugin is read as.
 type Kind = (&'static str, fn(&str) -> Result<String, String>);
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     ("claim", read::<dyn Claim>),
+    ("format", read::<dyn Format>),
     ("inference", read::<dyn Inference>),
     ("learner", read::<dyn Learner>),
     ("metric", read::<dyn Metric>),
@@ -42,7 +44,7 @@ macro_rules! checked {
     )*};
 }
 
-checked!(Inference, Learner, Optimizer, Prototype, Selector, Source);
+checked!(Format, Inference, Learner, Optimizer, Prototype, Selector, Source);
 impl Checked for dyn Claim {}
 impl Checked for dyn Metric {}
 

@@ -1,8 +1,14 @@
-//! The command line: `cargo xtask experiment`, `list`, `test`.
+//! The command line: what `crf` offers to users, and what `cargo xtask` offers beyond that.
 
+mod convert;
+mod eval;
 mod experiment;
+mod format;
+mod inspect;
 mod list;
+mod tag;
 mod test;
+mod train;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -11,6 +17,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use self::convert::ConvertArgs;
+pub use self::eval::EvalArgs;
+pub use self::inspect::InspectArgs;
+pub use self::tag::TagArgs;
+pub use self::train::TrainArgs;
 use crate::error::{Error, Result};
 use crate::progress;
 
@@ -28,8 +39,51 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Experiment(ExperimentArgs),
-    List(ListArgs),
     Test(TestArgs),
+    #[command(flatten)]
+    User(UserCommand),
+}
+
+/// Trains conditional random fields on labelled sequences, and labels, evaluates and inspects with them.
+#[derive(Debug, Parser)]
+#[command(name = "crf", version)]
+#[command(after_help = "Examples:
+  crf train --format crfsuite --data train.crfsuite --model chunks.crf --set learner.l2=2.0
+  crf eval --model chunks.crf --data test.crfsuite
+  crf tag --model chunks.crf < test.crfsuite
+  crf inspect --model chunks.crf --top 20
+  crf convert --from conll --to jsonl train.txt train.jsonl
+
+Exit code: 0 when all is well, 2 for wrong options or a wrong config, 1 when something fails.")]
+pub struct UserCli {
+    /// Logs what is done; twice: every iteration of training. RUST_LOG says more precisely what to log.
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    verbose: u8,
+    #[command(subcommand)]
+    command: UserCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum UserCommand {
+    Train(TrainArgs),
+    Tag(TagArgs),
+    Eval(EvalArgs),
+    Inspect(InspectArgs),
+    Convert(ConvertArgs),
+    List(ListArgs),
+}
+
+impl UserCommand {
+    fn run(&self, out: &mut dyn Write) -> Result<ExitCode> {
+        match self {
+            UserCommand::Train(args) => train::run(args, out),
+            UserCommand::Tag(args) => tag::run(args, out),
+            UserCommand::Eval(args) => eval::run(args, out),
+            UserCommand::Inspect(args) => inspect::run(args, out),
+            UserCommand::Convert(args) => convert::run(args, out),
+            UserCommand::List(args) => list::run(args, out),
+        }
+    }
 }
 
 /// Runs experiment files and reports their results and claims.
@@ -67,8 +121,8 @@ pub struct ExperimentArgs {
 /// Lists the plugins that configs can name.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cargo xtask list
-  cargo xtask list learner")]
+  crf list
+  crf list learner")]
 pub struct ListArgs {
     /// Only plugins of this kind: `learner`, `source`, `prototype`, …
     kind: Option<String>,
@@ -87,18 +141,35 @@ impl Cli {
         progress::log(self.verbose);
         match &self.command {
             Command::Experiment(args) => experiment::run(args, out),
-            Command::List(args) => list::run(args, out),
             Command::Test(TestArgs {}) => test::run(out),
+            Command::User(command) => command.run(out),
         }
     }
 }
 
-/// Reads the arguments of the process and runs the command.
+impl UserCli {
+    /// Runs the command; what it has to say goes to `out`.
+    pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode> {
+        progress::log(self.verbose);
+        self.command.run(out)
+    }
+}
+
+/// Reads the arguments of `cargo xtask` and runs the command.
 pub fn main() -> ExitCode {
-    match Cli::parse().run(&mut io::stdout().lock()) {
+    exit_code(Cli::parse().run(&mut io::stdout().lock()))
+}
+
+/// Reads the arguments of `crf` and runs the command.
+pub fn user_main() -> ExitCode {
+    exit_code(UserCli::parse().run(&mut io::stdout().lock()))
+}
+
+fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
+    match outcome {
         Ok(code) => code,
         // Whoever read the output has seen enough.
-        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "{error}");
             ExitCode::from(error.exit_code())
@@ -109,4 +180,16 @@ pub fn main() -> ExitCode {
 /// An error of writing to the terminal.
 fn terminal(source: io::Error) -> Error {
     Error::Io { path: "standard output".into(), source }
+}
+
+/// Prints a value as JSON on one line.
+fn print_json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result<()> {
+    let text = serde_json::to_string(value).map_err(Error::format("JSON"))?;
+    writeln!(out, "{text}").map_err(terminal)
+}
+
+/// Prints names and values in two columns.
+fn print_facts(facts: &[(&str, String)], out: &mut dyn Write) -> Result<()> {
+    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    facts.iter().try_for_each(|(name, value)| writeln!(out, "{name:<width$}  {value}")).map_err(terminal)
 }

@@ -4,8 +4,10 @@ use crf_core::{Metric, Source};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::Method;
 use super::method::{as_table, in_order};
+use super::readable::Readable;
+use super::verify::plugins;
+use super::{Fault, Method};
 use crate::claim::Statement;
 
 /// An experiment as its file tells it, with every default filled in.
@@ -62,14 +64,8 @@ pub struct Figure {
     pub caption: Option<String>,
 }
 
-impl Experiment {
-    /// Reads an experiment from a config without its `quick` table.
-    pub(crate) fn read(config: &Value) -> Result<Self, String> {
-        Experiment::deserialize(config.clone()).map_err(|error| error.message().to_owned())
-    }
-
-    /// The config with all defaults spelled out.
-    pub(crate) fn resolved(&self) -> Result<Value, String> {
-        Value::try_from(self).map_err(|error| error.to_string())
+impl Readable for Experiment {
+    fn check(&self, config: &Value) -> Result<(), Fault> {
+        plugins(self, config)
     }
 }

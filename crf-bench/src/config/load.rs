@@ -5,8 +5,9 @@ use toml::Value;
 
 use super::document::Document;
 use super::overlay::merge;
-use super::plan::{Plan, Refused, try_value};
-use super::{Fault, KeyPath, Setting};
+use super::plan::Plan;
+use super::readable::{Readable, Refused, try_value};
+use super::{Experiment, Fault, KeyPath, Setting};
 use crate::error::{Error, Result};
 
 /// Reads an experiment file, with its `quick` table laid over it if asked, and `settings` over both.
@@ -49,20 +50,25 @@ pub fn parse(name: &str, text: &str, quick: bool, settings: &[Setting]) -> Resul
     }
     let mut config = plan.config;
     for setting in settings {
-        config = try_value(&config, &setting.path, &setting.value).map_err(|refused| {
-            let (Refused::Key(message) | Refused::Value(message)) = refused;
-            Error::config(format!("--set {}", setting.text), message)
-        })?;
+        config = set::<Experiment>(&config, setting)?;
     }
     Plan::new(&config, false).map_err(|fault| placed(&document, fault, quick, settings))
 }
 
+/// The config with a setting of the command line.
+pub(crate) fn set<C: Readable>(config: &Value, setting: &Setting) -> Result<Value> {
+    try_value::<C>(config, &setting.path, &setting.value).map_err(|refused| {
+        let (Refused::Key(message) | Refused::Value(message)) = refused;
+        Error::config(&setting.option, message)
+    })
+}
+
 /// The fault with the place of its entry: an option, a line of the quick table, or a line of the file.
-fn placed(document: &Document, fault: Fault, quick: bool, settings: &[Setting]) -> Error {
+pub(super) fn placed(document: &Document, fault: Fault, quick: bool, settings: &[Setting]) -> Error {
     let Fault { path, side, message } = fault;
     let is_set = |setting: &&Setting| path.steps().starts_with(setting.path.steps());
     if let Some(setting) = settings.iter().rev().find(is_set) {
-        return Error::config(format!("--set {}", setting.text), message);
+        return Error::config(&setting.option, message);
     }
     let over = KeyPath::of(["quick"]).join(&path);
     let path = if quick && document.contains(&over) { over } else { path };

@@ -27,7 +27,7 @@ pub struct Method {
     pub selector: Box<dyn Selector>,
 }
 
-fn forward_backward() -> Box<dyn Inference> {
+pub(super) fn forward_backward() -> Box<dyn Inference> {
     by_tag("forward-backward").expect("crf-inference is linked and has `forward-backward`")
 }
 
@@ -35,7 +35,7 @@ fn no_selection() -> Box<dyn Selector> {
     by_tag("none").expect("crf-select is linked and has `none`")
 }
 
-fn by_tag<T: for<'de> Deserialize<'de>>(tag: &str) -> Result<T, toml::de::Error> {
+pub(super) fn by_tag<T: for<'de> Deserialize<'de>>(tag: &str) -> Result<T, toml::de::Error> {
     named(Value::from(tag))
 }
 

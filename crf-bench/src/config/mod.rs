@@ -1,4 +1,4 @@
-//! Experiment files: what they say, where they are wrong, and which cells they ask for.
+//! Files that say what to run: experiments and trainings, where they are wrong, and what they ask for.
 
 mod culprit;
 mod document;
@@ -9,15 +9,21 @@ mod load;
 mod method;
 mod overlay;
 mod plan;
+mod readable;
 mod settings;
+mod training;
 mod verify;
 
 pub use experiment::{Experiment, Figure};
 pub use fault::{Fault, Side};
 pub use key_path::KeyPath;
+pub(crate) use load::set;
 pub use load::{experiment_files, load, parse};
 pub use method::Method;
 pub use overlay::Setting;
 pub use plan::{Plan, Point};
+pub(crate) use readable::Readable;
 pub use settings::Settings;
 pub(crate) use settings::{number, same, show};
+pub use training::Training;
+pub(crate) use training::usual_features;

@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 /// A value for one key of a config, from the command line.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// The option as it was written.
-    pub text: String,
+    /// The option as it was written: its place in messages.
+    pub option: String,
     /// Which key.
     pub path: KeyPath,
     /// Its value.
@@ -25,7 +25,7 @@ impl Setting {
             _ => None,
         }
         .unwrap_or_else(|| Value::String(value.to_owned()));
-        Ok(Setting { text: text.to_owned(), path, value })
+        Ok(Setting { option: place, path, value })
     }
 }
 

@@ -11,6 +11,7 @@ mod terminal;
 pub(crate) use directory::Directory;
 pub use page::page;
 pub use svg::figure;
+pub(crate) use terminal::markdown;
 pub use terminal::print;
 
 use crate::claim::Verdict;

@@ -53,12 +53,16 @@ pub(super) fn rows(report: &Report<'_>) -> (Vec<String>, Vec<Vec<String>>) {
 
 fn table(report: &Report<'_>) -> Table {
     let (head, rows) = rows(report);
-    let n_metrics = report.summary.metrics.len();
+    markdown(&head, rows, report.summary.metrics.len())
+}
+
+/// A table whose last columns, so many of them, are numbers.
+pub(crate) fn markdown<S: ToString>(head: &[S], rows: Vec<Vec<String>>, n_numbers: usize) -> Table {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header(&head);
+    table.set_header(head.iter().map(S::to_string));
     table.add_rows(rows);
-    for column in table.column_iter_mut().rev().take(n_metrics) {
+    for column in table.column_iter_mut().rev().take(n_numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table

@@ -1,0 +1,82 @@
+use clap::Args;
+use crf_core::plugin::named;
+use crf_datasets::Format;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::config::{Fault, KeyPath, Readable, Setting, set};
+use crate::error::{Error, Result};
+use crate::model_file::ModelFile;
+
+/// In which format data are, when it is not that of the training data.
+#[derive(Debug, Args)]
+pub(super) struct FormatArgs {
+    /// The format of the data, by name or as a table such as '{type = "crfsuite", labelled = false}'; that of
+    /// the training data unless given.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// Another value for a setting of the format.
+    #[arg(long, value_name = "format.KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl FormatArgs {
+    /// The format that is asked for, or that of the model, with the settings that are asked for.
+    pub(super) fn or_of(&self, model: &ModelFile) -> Result<Box<dyn Format>> {
+        let mut config = match &self.format {
+            Some(text) => format_config("--format", text)?,
+            None => {
+                let format = Value::try_from(&model.serving.format).map_err(Error::format("format"))?;
+                Value::Table(Table::from_iter([("format".to_owned(), format)]))
+            }
+        };
+        for text in &self.set {
+            config = set::<OneFormat>(&config, &Setting::parse(text)?)?;
+        }
+        OneFormat::read(&config).map(|one| one.format).map_err(|message| Error::config("--format", message))
+    }
+}
+
+/// A format by name or as a table; `option` is where it was written.
+pub(super) fn format(option: &str, text: &str) -> Result<Box<dyn Format>> {
+    let config = format_config(option, text)?;
+    OneFormat::read(&config).map(|one| one.format).map_err(|message| Error::config(option, message))
+}
+
+fn format_config(option: &str, text: &str) -> Result<Value> {
+    let config = Table::from_iter([("format".to_owned(), plugin(option, text)?)]);
+    let refused = |fault: Fault| Error::config(format!("{option} {text}"), fault.message);
+    let (one, resolved) = OneFormat::read_located(&Value::Table(config)).map_err(refused)?;
+    one.check(&resolved).map_err(refused)?;
+    Ok(resolved)
+}
+
+/// A plugin, or a list of them, as an option has it: a name, or a piece of TOML or JSON.
+pub(super) fn plugin(option: &str, text: &str) -> Result<Value> {
+    let text = text.trim();
+    if !text.starts_with(['{', '[']) {
+        return Ok(Value::Table(Table::from_iter([("type".to_owned(), text.into())])));
+    }
+    let inline = toml::from_str::<Table>(&format!("value = {text}")).map(|mut table| table.remove("value"));
+    match (inline, serde_json::from_str(text)) {
+        (Ok(Some(value)), _) | (_, Ok(value)) => Ok(value),
+        (_, Err(error)) => {
+            Err(Error::config(format!("{option} {text}"), format!("neither TOML nor JSON: {error}")))
+        }
+    }
+}
+
+/// A config that is nothing but a format.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneFormat {
+    #[serde(deserialize_with = "named")]
+    format: Box<dyn Format>,
+}
+
+impl Readable for OneFormat {
+    fn check(&self, config: &Value) -> Result<(), Fault> {
+        let path = KeyPath::of(["format"]);
+        self.format.check().map_err(|error| Fault::plugin(path, &error, config))
+    }
+}

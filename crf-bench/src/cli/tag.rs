@@ -1,0 +1,123 @@
+use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use crf_core::{Dataset, Decode, Next};
+use crf_datasets::open;
+
+use super::format::FormatArgs;
+use super::terminal;
+use crate::data::file_name;
+use crate::error::Result;
+use crate::model_file::ModelFile;
+use crate::predict::{Ask, Prediction, predict};
+
+/// Labels data with a model: one label a line, and a blank line after each sequence.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  crf tag --model chunks.crf test.crfsuite > labels.txt
+  zcat test.txt.gz | crf tag --model chunks.crf --marginals | less
+  crf tag --model chunks.crf --nbest 3 test.crfsuite
+  crf tag --model chunks.crf --set format.labelled=false new.crfsuite
+
+With --marginals a line is the label and, after TABs, every label with its probability: `O  O:0.98  B-NP:0.02`.
+With --nbest each labelling is headed by `@` and its probability.")]
+pub struct TagArgs {
+    /// The model.
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+    /// The data; standard input when left out. Their labels, if there are any, are not looked at.
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// Adds the probability of every label.
+    #[arg(long)]
+    marginals: bool,
+    /// Prints so many of the most likely labellings of each sequence.
+    #[arg(long, value_name = "K", conflicts_with_all = ["marginals", "decode"])]
+    nbest: Option<NonZeroUsize>,
+    /// Which labelling is the answer; as in training unless given.
+    #[arg(long, value_name = "HOW")]
+    decode: Option<DecodeArg>,
+    /// How many positions are read before they are labelled and printed; sequences stay whole.
+    #[arg(long, value_name = "N", default_value = "50000")]
+    batch: NonZeroUsize,
+}
+
+/// Which labelling is the answer.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum DecodeArg {
+    /// The most likely labelling as a whole.
+    Viterbi,
+    /// The most likely label of each position.
+    Posterior,
+}
+
+impl From<DecodeArg> for Decode {
+    fn from(arg: DecodeArg) -> Self {
+        match arg {
+            DecodeArg::Viterbi => Decode::Viterbi,
+            DecodeArg::Posterior => Decode::Posterior,
+        }
+    }
+}
+
+/// Labels batch by batch.
+pub(super) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    let file = ModelFile::load(&args.model)?;
+    let format = args.format.or_of(&file)?;
+    let decode = args.decode.map_or(file.serving.decode, Decode::from);
+    let ask = match (args.nbest, args.marginals) {
+        (Some(k), _) => Ask::Best(k.get()),
+        (None, true) => Ask::Marginals(decode),
+        (None, false) => Ask::Labels(decode),
+    };
+    let (mut out, schema) = (BufWriter::with_capacity(1 << 16, out), file.content.features.schema());
+    let (mut failed, mut first) = (None, 1);
+    let mut label = |data: Dataset| -> Result<()> {
+        let data = Arc::new(data);
+        let of_batch = |error: crf_core::Error| error.at(format!("the batch from sequence {first} on"));
+        let predictions = file.content.features.encode(data.clone()).and_then(|x| predict(&file, &x, ask));
+        let predictions = predictions.map_err(of_batch)?;
+        first += predictions.len();
+        for (i, prediction) in predictions.iter().enumerate() {
+            print(&data, i, prediction, &mut out).map_err(terminal)?;
+        }
+        out.flush().map_err(terminal)
+    };
+    let mut from = open(&args.file)?;
+    let read = format.read(&file_name(&args.file), &mut *from, Some(schema), args.batch.get(), &mut |data| {
+        failed = label(data).err();
+        Ok(if failed.is_some() { Next::Stop } else { Next::Continue })
+    });
+    failed.map_or(Ok(()), Err)?;
+    read?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what a model says about sequence `i`, and a blank line.
+fn print(data: &Dataset, i: usize, prediction: &Prediction, out: &mut dyn Write) -> std::io::Result<()> {
+    let shape = data.shape(i);
+    let name = |n: usize, label| data.label_name(shape.kind(n), label);
+    for (probability, labels) in &prediction.best {
+        writeln!(out, "@{probability:.6}")?;
+        for (n, &label) in labels.iter().enumerate() {
+            writeln!(out, "{}", name(n, label))?;
+        }
+    }
+    for (n, &label) in prediction.labels.iter().enumerate() {
+        out.write_all(name(n, label).as_bytes())?;
+        if !prediction.marginals.is_empty() {
+            let marginals = &prediction.marginals[shape.node_at(n)..shape.node_at(n + 1)];
+            for (label, probability) in (0..).zip(marginals) {
+                write!(out, "\t{}:{probability:.6}", name(n, label))?;
+            }
+        }
+        out.write_all(b"\n")?;
+    }
+    out.write_all(b"\n")
+}

@@ -1,0 +1,261 @@
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use crf_core::{Dataset, Iteration, Next, Seed};
+use serde::Serialize;
+use toml::Value;
+
+use super::format::plugin;
+use super::{print_facts, print_json};
+use crate::config::{KeyPath, Setting, Training};
+use crate::data::{file_name, read_digest};
+use crate::draft::Draft;
+use crate::error::{Error, Result};
+use crate::model_file::ModelFile;
+use crate::progress;
+use crate::scores::Scores;
+use crate::training::{Seconds, train};
+
+/// Trains a model on labelled sequences and writes it to a file.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  crf train --format crfsuite --data train.crfsuite --model chunks.crf --set learner.l2=2.0
+  crf train --format conll --data train.txt.gz --model chunks.crf --holdout-fraction 0.1 --seed 7
+  crf train --format csv --data readings.csv --model robot.crf --learner hmm
+  crf train --format conll --data a.txt --model a.crf --features '[{state = \"equals\"}, \"transition\"]'
+  crf train chunks.toml --data train.txt --model chunks.crf --trace trace.jsonl --threads 2
+  crf train --format crfsuite --data more.crfsuite --model new.crf --warm-start chunks.crf
+
+A config file has the keys `format`, `features`, `learner`, `inference`, `decode` and `seed`; options win over \
+it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
+transitions as observed for `crfsuite`; every symbol, number and transition otherwise.")]
+pub struct TrainArgs {
+    /// A config file.
+    #[arg(value_name = "CONFIG.toml")]
+    config: Option<PathBuf>,
+    /// Labelled data; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    data: PathBuf,
+    /// Where the model goes.
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+    /// The format of the data, by name or as a table with its settings.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// What trains, by name or as a table with its settings.
+    #[arg(long, value_name = "LEARNER")]
+    learner: Option<String>,
+    /// A list of features, in TOML or JSON.
+    #[arg(long, value_name = "LIST", conflicts_with = "warm_start")]
+    features: Option<String>,
+    /// Another value for a key of the config.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Data in the same format that the model is not trained on but measured on.
+    #[arg(long, value_name = "FILE", conflicts_with = "holdout_fraction")]
+    holdout: Option<PathBuf>,
+    /// Keeps this share of the sequences, drawn by the seed, as holdout data.
+    #[arg(long, value_name = "SHARE")]
+    holdout_fraction: Option<f64>,
+    /// Writes one line of JSON per iteration to this file.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Goes on from this model: with its features and labels, and its weights to begin with.
+    #[arg(long, value_name = "MODEL")]
+    warm_start: Option<PathBuf>,
+    /// Threads to use; all cores unless given. The model does not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Where all random numbers come from.
+    #[arg(long, value_name = "N")]
+    seed: Option<u32>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `train` tells at the end.
+#[derive(Debug, Serialize)]
+struct Summary {
+    model: PathBuf,
+    bytes: u64,
+    sequences: usize,
+    positions: usize,
+    labels: usize,
+    features: usize,
+    iterations: usize,
+    evaluations: u32,
+    objective: Option<f64>,
+    stop: String,
+    seconds: Seconds,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holdout: Option<Scores>,
+}
+
+/// Checks everything that can be checked, reads, trains, saves and tells.
+pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    let config = load_config(args)?;
+    if let Some(share) = args.holdout_fraction.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+        return Err(Error::config(format!("--holdout-fraction {share}"), "must be between 0 and 1"));
+    }
+    if args.model == args.data {
+        return Err(Error::config("--model", "the model would be written over the data"));
+    }
+    let start = args.warm_start.as_deref().map(ModelFile::load).transpose()?;
+    let draft = Draft::new(&args.model)?;
+    let mut trace = args.trace.as_deref().map(TraceFile::new).transpose()?;
+    // No number of threads is 0: as many as there are cores.
+    let threads = args.threads.map_or(0, NonZeroUsize::get);
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Error::format("threads"))?;
+
+    let mut seconds = Seconds::default();
+    let clock = Instant::now();
+    let line = progress::line(&format!("reading {}", args.data.display()));
+    let schema = start.as_ref().map(|start| start.content.features.schema().clone());
+    let (data, digest) = read_digest(&*config.format, &args.data, schema.as_ref())?;
+    if let Some(&label) = data.labels().iter().flatten().find(|&&label| Dataset::is_foreign(label)) {
+        let label = data.label_name(0, label);
+        let message = format!("the label `{label}` is none of those of the model to start from");
+        return Err(crf_core::Error::data(message).at(file_name(&args.data)).into());
+    }
+    let (data, holdout) = split(args, &config, data)?;
+    seconds.read = clock.elapsed().as_secs_f64();
+    let (sequences, positions) = (data.len(), data.n_positions());
+
+    let mut observer = |iteration: &Iteration| {
+        let Iteration { iteration: n, objective, gradient_norm, seconds, .. } = iteration;
+        line.set_message(format!(
+            "iteration {n}, objective {objective:.4}, gradient norm {gradient_norm:.4}, {seconds:.1} s"
+        ));
+        trace.as_mut().map_or(Next::Continue, |trace| trace.add(iteration))
+    };
+    line.set_message("making features");
+    let file = pool.install(|| {
+        train(config, Arc::new(data), holdout.clone(), start, digest, &mut seconds, &mut observer)
+    });
+    let file = file.map_err(|error| match error {
+        Error::Core(error) => error.at(file_name(&args.data)).into(),
+        other => other,
+    })?;
+    line.finish_and_clear();
+    trace.map_or(Ok(()), TraceFile::finish)?;
+    file.save_draft(draft)?;
+    let decode = file.serving.decode;
+    let holdout = holdout.map(|data| pool.install(|| Scores::of(&file, data, decode))).transpose()?;
+    let iterations = &file.content.trace.iterations;
+    let summary = Summary {
+        model: args.model.clone(),
+        bytes: std::fs::metadata(&args.model).map_err(Error::io(&args.model))?.len(),
+        sequences,
+        positions,
+        labels: file.content.features.schema().labels().len(),
+        features: file.content.model.log_linear().map_or(0, |model| model.map().len()),
+        iterations: iterations.len(),
+        evaluations: iterations.last().map_or(0, |last| last.evaluations),
+        objective: iterations.last().map(|last| last.objective),
+        stop: file.content.trace.stop.to_string(),
+        seconds,
+        holdout,
+    };
+    if args.json {
+        print_json(&summary, out)?
+    } else {
+        summary.print(out)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The config file with the options over it.
+fn load_config(args: &TrainArgs) -> Result<Training> {
+    let mut flags = Vec::new();
+    let options = [("format", &args.format), ("learner", &args.learner), ("features", &args.features)];
+    for (key, text) in options {
+        if let Some(text) = text {
+            let option = format!("--{key}");
+            let value = plugin(&option, text)?;
+            flags.push(Setting { option: format!("{option} {text}"), path: KeyPath::of([key]), value });
+        }
+    }
+    if let Some(seed) = args.seed {
+        let value = Value::Integer(seed.into());
+        flags.push(Setting { option: format!("--seed {seed}"), path: KeyPath::of(["seed"]), value });
+    }
+    let settings = args.set.iter().map(|text| Setting::parse(text)).collect::<Result<Vec<_>>>()?;
+    Training::load(args.config.as_deref(), &flags, &settings)
+}
+
+/// The data to train on and those to measure on.
+fn split(args: &TrainArgs, config: &Training, data: Dataset) -> Result<(Dataset, Option<Arc<Dataset>>)> {
+    if let Some(file) = &args.holdout {
+        let holdout = config.format.read_file(file, Some(data.schema()))?;
+        return Ok((data, Some(holdout.into())));
+    }
+    let Some(share) = args.holdout_fraction else { return Ok((data, None)) };
+    let n_holdout = (share * data.len() as f64).round();
+    if n_holdout == 0.0 || n_holdout as usize == data.len() {
+        let message = format!("leaves {n_holdout} of {} sequences as holdout data", data.len());
+        return Err(Error::config(format!("--holdout-fraction {share}"), message));
+    }
+    let mut order = data.shuffled(&Seed::new(config.seed).child("holdout"));
+    let mut kept = order.split_off(n_holdout as usize);
+    kept.sort_unstable();
+    order.sort_unstable();
+    Ok((data.subset(&kept), Some(Arc::new(data.subset(&order)))))
+}
+
+impl Summary {
+    fn print(&self, out: &mut dyn Write) -> Result<()> {
+        let Seconds { read, features, train } = self.seconds;
+        let mut facts = vec![
+            ("model", format!("{}, {} bytes", self.model.display(), self.bytes)),
+            ("data", format!("{} sequences, {} positions", self.sequences, self.positions)),
+            ("labels", self.labels.to_string()),
+            ("features", self.features.to_string()),
+            ("iterations", format!("{}, {} evaluations", self.iterations, self.evaluations)),
+            ("stopped", self.stop.clone()),
+        ];
+        facts.extend(self.objective.map(|objective| ("objective", format!("{objective:.4}"))));
+        let seconds = format!("{read:.2} reading, {features:.2} making features, {train:.2} training");
+        facts.push(("seconds", seconds));
+        print_facts(&facts, out)?;
+        if let Some(holdout) = &self.holdout {
+            let named = |(name, value): (&str, String)| (format!("holdout {name}"), value);
+            let facts: Vec<(String, String)> = holdout.facts().into_iter().map(named).collect();
+            let facts: Vec<_> = facts.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            print_facts(&facts, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// The file of the trace; the first failure to write ends the training.
+struct TraceFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    failed: Option<std::io::Error>,
+}
+
+impl TraceFile {
+    fn new(path: &Path) -> Result<Self> {
+        let file = BufWriter::new(File::create(path).map_err(Error::io(path))?);
+        Ok(TraceFile { path: path.to_owned(), file, failed: None })
+    }
+
+    fn add(&mut self, iteration: &Iteration) -> Next {
+        let line = serde_json::to_string(iteration).map_err(std::io::Error::from);
+        let written = line.and_then(|line| writeln!(self.file, "{line}")).and_then(|()| self.file.flush());
+        self.failed = written.err();
+        if self.failed.is_some() { Next::Stop } else { Next::Continue }
+    }
+
+    fn finish(self) -> Result<()> {
+        self.failed.map_or(Ok(()), |error| Err(Error::io(&self.path)(error)))
+    }
+}

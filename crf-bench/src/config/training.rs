@@ -1,0 +1,131 @@
+use std::path::Path;
+
+use crf_core::plugin::named;
+use crf_core::{ChannelKind, Decode, Error as CoreError, Features, Inference, Learner, Plugin, Schema};
+use crf_datasets::Format;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use toml::{Table, Value};
+
+use super::document::Document;
+use super::load::{placed, set};
+use super::method::{by_tag, forward_backward};
+use super::overlay::merge;
+use super::readable::Readable;
+use super::{Fault, KeyPath, Setting};
+use crate::error::{Error, Result};
+
+/// How a model is trained, as a file or the options of `train` say it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// The format of the data.
+    #[serde(deserialize_with = "named")]
+    pub format: Box<dyn Format>,
+    /// The features of the model; what suits the channels of the data when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<Features>,
+    /// What trains it.
+    #[serde(default = "mle", deserialize_with = "named")]
+    pub learner: Box<dyn Learner>,
+    /// What computes expectations and decodings.
+    #[serde(default = "forward_backward", deserialize_with = "named")]
+    pub inference: Box<dyn Inference>,
+    /// Which labelling is the answer.
+    #[serde(default)]
+    pub decode: Decode,
+    /// Where all random numbers come from.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+fn mle() -> Box<dyn Learner> {
+    by_tag("mle").expect("crf-learn is linked and has `mle`")
+}
+
+impl Readable for Training {
+    fn check(&self, config: &Value) -> Result<(), Fault> {
+        let root = KeyPath::default();
+        let fault = |path: KeyPath| move |error: CoreError| Fault::plugin(path, &error, config);
+        self.format.check().map_err(fault(root.child("format")))?;
+        for (i, feature) in self.features.iter().flat_map(|features| features.0.iter().enumerate()) {
+            feature.of.check().map_err(fault(root.child("features").child(i)))?;
+        }
+        self.learner.check().map_err(fault(root.child("learner")))?;
+        self.inference.check().map_err(fault(root.child("inference")))
+    }
+}
+
+impl Training {
+    /// Reads a file if there is one, and lays `flags` and then `settings` over it.
+    ///
+    /// A flag that names a plugin keeps the file's settings of the same plugin.
+    pub fn load(file: Option<&Path>, flags: &[Setting], settings: &[Setting]) -> Result<Self> {
+        let name = file.map_or("the options".to_owned(), |file| file.display().to_string());
+        let text = match file.map(std::fs::read_to_string).transpose() {
+            Ok(text) => text.unwrap_or_default(),
+            Err(error) => return Err(Error::config(name, error)),
+        };
+        let document = Document::parse(&name, &text)?;
+        let mut config = document.value.clone();
+        for flag in flags {
+            let mut over = Table::new();
+            over.insert(flag.path.to_string(), flag.value.clone());
+            if let Value::Table(config) = &mut config {
+                merge(config, &over);
+            }
+        }
+        if config.get("format").is_none() {
+            let place = if file.is_some() { name.as_str() } else { "--format" };
+            return Err(Error::config(place, format!("the data need a `format`: {}", formats())));
+        }
+        let whole = |config: &Value, options: &[Setting]| {
+            let (training, resolved) = Training::read_located(config)
+                .and_then(|read| read.0.check(&read.1).map(|()| read))
+                .map_err(|fault| placed(&document, fault, false, options))?;
+            Ok::<_, Error>((training, resolved))
+        };
+        let (mut training, mut config) = whole(&config, flags)?;
+        for setting in settings {
+            config = set::<Training>(&config, setting)?;
+            training = whole(&config, settings)?.0;
+        }
+        Ok(training)
+    }
+
+    /// The config as TOML with all defaults spelled out.
+    pub fn to_toml(&self) -> Result<String> {
+        let config = self.resolved().map_err(Error::format("config"))?;
+        toml::to_string(&config).map_err(Error::format("config"))
+    }
+}
+
+/// The tags of all formats.
+fn formats() -> String {
+    let tags = Plugin::all().into_iter().filter(|plugin| plugin.kind == "format");
+    tags.map(|plugin| format!("`{}`", plugin.tag)).collect::<Vec<_>>().join(", ")
+}
+
+/// The features that suit the channels of a schema.
+pub(crate) fn usual_features(schema: &Schema) -> Result<Features> {
+    let has = |test: fn(&ChannelKind) -> bool| schema.channels().iter().any(|channel| test(&channel.kind));
+    let (real, symbols, bags) = (
+        has(|kind| matches!(kind, ChannelKind::Real)),
+        has(|kind| matches!(kind, ChannelKind::Symbol(_))),
+        has(|kind| matches!(kind, ChannelKind::Bag(_))),
+    );
+    let mut list = Vec::new();
+    if real {
+        list.extend([json!("intercept"), json!({ "state": "value" })]);
+    }
+    if symbols {
+        list.push(json!({ "state": "equals" }));
+    }
+    if bags {
+        list.push(json!({ "state": "attributes", "pairs": "observed" }));
+        list.push(json!({ "transition": "one", "pairs": "observed" }));
+    } else {
+        list.push(json!("transition"));
+    }
+    serde_json::from_value(list.into()).map_err(Error::format("features"))
+}

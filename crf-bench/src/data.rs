@@ -1,0 +1,61 @@
+use std::io::{self, BufRead, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use crf_core::{Dataset, Next, Schema};
+use crf_datasets::{Format, open};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+
+/// Reads a whole file, and computes the SHA-256 of its unpacked bytes.
+pub(crate) fn read_digest(
+    format: &dyn Format,
+    path: &Path,
+    schema: Option<&Arc<Schema>>,
+) -> Result<(Dataset, String)> {
+    let mut from = Hashing { from: open(path)?, hash: Sha256::new() };
+    let (mut whole, name) = (None, file_name(path));
+    format.read(&name, &mut from, schema, usize::MAX, &mut |data| {
+        whole = Some(data);
+        Ok(Next::Continue)
+    })?;
+    let data = whole.ok_or_else(|| crf_core::Error::data("no sequence was read").at(name))?;
+    // A format may stop before the end of the file.
+    io::copy(&mut from, &mut io::sink()).map_err(Error::io(path))?;
+    let digest = from.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((data, digest))
+}
+
+/// The file in messages.
+pub(crate) fn file_name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Hashes what is read through it.
+struct Hashing {
+    from: Box<dyn BufRead>,
+    hash: Sha256,
+}
+
+impl Read for Hashing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.from.read(buffer)?;
+        self.hash.update(&buffer[..n]);
+        Ok(n)
+    }
+}
+
+impl BufRead for Hashing {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.from.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        // The bytes are still there, so this reads nothing and cannot fail.
+        if let Ok(bytes) = self.from.fill_buf() {
+            self.hash.update(&bytes[..n]);
+        }
+        self.from.consume(n);
+    }
+}

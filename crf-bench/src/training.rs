@@ -1,0 +1,84 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use crf_core::{Dataset, Error as CoreError, Iteration, Model, Next, Problem, Run, Seed};
+use serde::Serialize;
+
+use crate::config::{Training, usual_features};
+use crate::error::{Error, Result};
+use crate::model_file::{Content, ModelFile};
+
+/// How long the parts of a training took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(crate) struct Seconds {
+    /// Reading the data.
+    pub(crate) read: f64,
+    /// Fitting and evaluating the observation functions.
+    pub(crate) features: f64,
+    /// Training.
+    pub(crate) train: f64,
+}
+
+/// Trains a model; with one to start from, its features and labels stay.
+pub(crate) fn train(
+    mut config: Training,
+    data: Arc<Dataset>,
+    holdout: Option<Arc<Dataset>>,
+    start: Option<ModelFile>,
+    digest: String,
+    seconds: &mut Seconds,
+    observer: &mut (dyn FnMut(&Iteration) -> Next + Send),
+) -> Result<ModelFile> {
+    let clock = Instant::now();
+    if let Some(start) = &start {
+        config.features = start.listed_features()?;
+    }
+    let (fitted, start): (_, Option<Box<dyn Model>>) =
+        start.map(|start| (start.content.features, start.content.model)).unzip();
+    let features = match (fitted, config.features.take()) {
+        (Some(fitted), listed) => {
+            config.features = listed;
+            fitted
+        }
+        (None, Some(features)) => config.features.insert(features).fit(&data)?,
+        (None, None) => config.features.insert(usual_features(data.schema())?).fit(&data)?,
+    };
+    let train = features.encode(data)?;
+    let map = match start.as_ref().and_then(|model| model.log_linear()) {
+        Some(model) => model.map().clone(),
+        None => Arc::new(features.map(&train)?),
+    };
+    if map.is_empty() {
+        return Err(CoreError::data(
+            "none of the features applies to the data, so there is nothing to train",
+        )
+        .into());
+    }
+    let valid = holdout.map(|data| features.encode(data)).transpose()?;
+    seconds.features = clock.elapsed().as_secs_f64();
+
+    let clock = Instant::now();
+    let problem = Problem {
+        train: &train,
+        valid: valid.as_ref(),
+        map: &map,
+        inference: &*config.inference,
+        start: start.as_deref(),
+    };
+    let seed = Seed::new(config.seed).child("learner");
+    let mut watch = |iteration: &Iteration| {
+        tracing::debug!(?iteration);
+        observer(iteration)
+    };
+    let fit = config.learner.fit(&problem, &mut Run::new(seed, &mut watch))?;
+    seconds.train = clock.elapsed().as_secs_f64();
+    let content = Content {
+        features,
+        model: fit.model,
+        config: config.to_toml()?,
+        digest,
+        toolkit: env!("CARGO_PKG_VERSION").to_owned(),
+        trace: fit.trace,
+    };
+    ModelFile::new(content).map_err(Error::format("config"))
+}

@@ -1,0 +1,46 @@
+//! What the tests of the commands share: a directory, data to put there, and the program.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+/// A directory of its own for each test, with data to train on.
+pub(crate) fn directory(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).expect("a directory");
+    std::fs::write(directory.join("train.crfsuite"), weather(40, 1)).expect("a file");
+    std::fs::write(directory.join("test.crfsuite"), weather(10, 2)).expect("a file");
+    directory
+}
+
+/// The program with the words of a line as arguments, in a directory.
+pub(crate) fn crf(directory: &Path, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crf"));
+    command.current_dir(directory).args(line.split_whitespace());
+    command
+}
+
+/// Weather that lasts and what people carry in it, in CRFsuite's format.
+pub(crate) fn weather(n_sequences: usize, seed: u64) -> String {
+    let (mut text, mut state) = (String::new(), seed);
+    // The upper bits of a linear congruential generator (Knuth's MMIX).
+    let mut one_in = |n: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % n == 0
+    };
+    for _ in 0..n_sequences {
+        let mut rain = one_in(2);
+        for t in 0..6 {
+            rain ^= one_in(5);
+            let wet = rain ^ one_in(6);
+            let (label, thing) = if rain { ("B-rain", "umbrella") } else { ("O", "hat") };
+            let thing = if wet == rain { thing } else { "book" };
+            let first = if t == 0 { "\tfirst" } else { "" };
+            let _ = writeln!(text, "{label}\t{thing}\thour:{}{first}", f64::from(t) / 10.0);
+        }
+        text.push('\n');
+    }
+    text
+}
