@@ -4,27 +4,31 @@
 //! add, and every step is scaled to sum to one (Rabiner 1989, §V.A). Labels are padded to whole vectors with zeros.
 //!
 //! When this is safe: let every finite potential lie at most [`RANGE`] below the maximum of its node or table, so that no
-//! factor of a step is below e^−300. If the smallest positive forward (or backward) entry is at least [`SMALLEST`]
-//! before a step, the products of the step are at least 10^−150 · e^−300 > 10^−281, and none is lost to underflow.
-//! Tables without −∞ keep to that bound by themselves, because every label is reached from the likeliest one;
-//! with −∞ a label may be reached only from unlikely ones, so it is checked at every step. What fails goes to the log domain.
+//! factor of a step is below e^−150. If the positive entries of a forward (or backward) row are at least [`SMALLEST`],
+//! the products of the next step are at least 10^−150 · e^−300 > 10^−281, and none is lost to underflow. Tables without −∞
+//! keep to that bound by themselves, because every label is reached from the likeliest one; with −∞ a label may be
+//! reached only from unlikely ones, so the smallest entry of all rows is watched. What fails goes to the log domain.
+//!
+//! A row is divided by the sum of the row before it, not by its own: that sum is known while the next row is being
+//! multiplied out, and no step waits for a division.
 
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive, fma};
 use crf_core::{Beliefs, EdgeBeliefs, EdgeTables, Potentials, Tables};
 
 const RANGE: f64 = 150.0;
 const SMALLEST: f64 = 1e-150;
+/// Products of forward and backward rows below this are too near to underflow.
+const SMALLEST_PRODUCT: f64 = 1e-250;
 
 /// What a worker keeps between sequences.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     tables: ExpTables,
-    psi: Vec<f64>,     // [T × P] exp(ψ_t(j) − max), zeros behind the labels
-    alpha: Vec<f64>,   // [T × P] forward, each row sums to one
-    beta: Vec<f64>,    // [T × P] backward, each row sums to one
-    after: Vec<f64>,   // [P] ψ_t ∘ β_t
+    psi: Vec<f64>, // [T × P] exp(ψ_t(j) − max), zeros behind the labels; ψ_t ∘ β_t once β_t is known
+    alpha: Vec<f64>, // [T × P] forward
+    beta: Vec<f64>, // [T × P] backward
     scale: Vec<Scale>, // [T]
-    sums: Vec<f64>,    // [L × P] Σ_t α_{t−1} ⊗ (ψ_t ∘ β_t) of the shared table
+    sums: Vec<f64>, // [L × P] Σ_t α_{t−1} ⊗ (ψ_t ∘ β_t) of the shared table
 }
 
 /// What makes probabilities of the products of forward and backward rows.
@@ -60,7 +64,7 @@ pub(super) fn infer(
     if len == 0 {
         return Some(0.0);
     }
-    let Workspace { tables, psi, alpha, beta, after, scale, sums } = workspace;
+    let Workspace { tables, psi, alpha, beta, scale, sums } = workspace;
     let width = padded(labels);
     if len > 1 && tables.version != p.tables().version {
         tables.version = p.tables().version;
@@ -72,10 +76,9 @@ pub(super) fn infer(
     psi.resize(len * width, 0.0);
     alpha.resize(len * width, 0.0);
     beta.resize(len * width, 0.0);
-    after.resize(width, 0.0);
     scale.resize(len, Scale::default());
     sums.resize(labels * width, 0.0);
-    let mut pass = Pass { p, len, labels, width, tables, psi, alpha, beta, after, scale, sums };
+    let mut pass = Pass { p, len, labels, width, tables, psi, alpha, beta, scale, sums };
     // Nothing is added to the caller's sums before every step has been found safe.
     if width == 4 { dispatch(Run::<4>(&mut pass, out)) } else { dispatch(Run::<8>(&mut pass, out)) }
 }
@@ -160,7 +163,6 @@ struct Pass<'a, 'p> {
     psi: &'a mut [f64],
     alpha: &'a mut [f64],
     beta: &'a mut [f64],
-    after: &'a mut [f64],
     scale: &'a mut [Scale],
     sums: &'a mut [f64],
 }
@@ -194,13 +196,6 @@ fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Opt
         shift += exp_row::<B, FMA>(scores, &mut pass.psi[t * width..(t + 1) * width])?;
     }
     Some(shift)
-}
-
-/// The smaller of `smallest` and `x`, zeros aside.
-#[inline(always)]
-fn smaller(smallest: f64, x: f64) -> f64 {
-    let x = if x == 0.0 { 1.0 } else { x };
-    if x < smallest { x } else { smallest }
 }
 
 /// `row · table`: four blocks of `B` columns at a time in registers, then two, then one.
@@ -259,54 +254,56 @@ fn blocks<const M: usize, const B: usize, const FMA: bool>(
     }
 }
 
-/// `to += factor · from`.
+/// The sum of a row; `smallest` takes note of its smallest entries, zeros aside.
 #[inline(always)]
-fn add<const B: usize, const FMA: bool>(to: &mut [f64], factor: f64, from: &[f64]) {
-    for (to, from) in to.as_chunks_mut::<B>().0.iter_mut().zip(from.as_chunks::<B>().0) {
-        for j in 0..B {
-            to[j] = fma::<FMA>(factor, from[j], to[j]);
-        }
-    }
-}
-
-/// `to = a ∘ b`.
-#[inline(always)]
-fn multiply(to: &mut [f64], a: &[f64], b: &[f64]) {
-    for ((to, a), b) in to.iter_mut().zip(a).zip(b) {
-        *to = a * b;
-    }
-}
-
-/// Divides a row by its sum, which it returns; `None` when that is not safe.
-#[inline(always)]
-fn normalise<const B: usize>(row: &mut [f64]) -> Option<f64> {
-    let (mut sums, mut smallest) = ([0.0; B], [1.0; B]);
-    let row = row.as_chunks_mut::<B>().0;
-    for part in row.iter() {
+fn sum<const B: usize>(row: &[f64], smallest: &mut [f64; B]) -> f64 {
+    let mut sums = [0.0; B];
+    for part in row.as_chunks::<B>().0 {
         for j in 0..B {
             sums[j] += part[j];
+            let x = if part[j] == 0.0 { 1.0 } else { part[j] };
+            smallest[j] = if x < smallest[j] { x } else { smallest[j] };
         }
     }
-    let sum: f64 = sums.iter().sum();
-    let factor = 1.0 / sum;
-    for part in row.iter_mut() {
-        for j in 0..B {
-            part[j] *= factor;
-            smallest[j] = smaller(smallest[j], part[j]);
-        }
-    }
-    let smallest = smallest.iter().fold(1.0, |a, &b| if b < a { b } else { a });
-    // A sum of zero makes NaN, which is not at least anything.
-    (smallest >= SMALLEST && sum >= SMALLEST * SMALLEST.sqrt()).then_some(sum)
+    total(sums)
 }
 
-/// α_t = ψ_t ∘ (α_{t−1} · exp A_t), scaled to sum to one; log Z but for the shifts of the nodes.
+/// Σ a_k b_k of two rows.
+#[inline(always)]
+fn product<const B: usize, const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; B];
+    for (a, b) in a.as_chunks::<B>().0.iter().zip(b.as_chunks::<B>().0) {
+        for j in 0..B {
+            sums[j] = fma::<FMA>(a[j], b[j], sums[j]);
+        }
+    }
+    total(sums)
+}
+
+/// The sum of a vector, halves first: shorter to wait for than one number after the other.
+#[inline(always)]
+fn total<const B: usize>(mut sums: [f64; B]) -> f64 {
+    let mut half = B / 2;
+    while half > 0 {
+        for j in 0..half {
+            sums[j] += sums[j + half];
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
+fn is_safe<const B: usize>(smallest: &[f64; B]) -> bool {
+    smallest.iter().all(|&x| x >= SMALLEST)
+}
+
+/// α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}; log Z but for the shifts of the nodes.
 #[inline(always)]
 fn forward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
     let (n, width) = (pass.labels, pass.width);
     let size = n * width;
-    // Logarithms are slow: scales are multiplied up until the product comes near the end of its range.
-    let (mut log_z, mut product) = (0.0, 1.0);
+    // Logarithms are slow: sums are multiplied up until the product comes near the end of its range.
+    let (mut log_z, mut product, mut factor, mut smallest) = (0.0, 1.0, 1.0, [1.0; B]);
     for t in 0..pass.len {
         let psi = &pass.psi[t * width..(t + 1) * width];
         let (past, now) = pass.alpha.split_at_mut(t * width);
@@ -318,49 +315,62 @@ fn forward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f
             log_z += pass.tables.shift[k];
             let exp = &pass.tables.exp[k * size..(k + 1) * size];
             times::<B, FMA>(&past[(t - 1) * width..(t - 1) * width + n], exp, width, now);
-            now.iter_mut().zip(psi).for_each(|(now, psi)| *now *= psi);
+            for (now, psi) in now.as_chunks_mut::<B>().0.iter_mut().zip(psi.as_chunks::<B>().0) {
+                for j in 0..B {
+                    now[j] *= psi[j] * factor;
+                }
+            }
         }
-        product *= normalise::<B>(now)?;
-        if !(1e-60..1e60).contains(&product) {
+        let sum = sum::<B>(now, &mut smallest);
+        factor = 1.0 / sum;
+        product *= sum;
+        if !(1e-100..1e100).contains(&product) {
+            // Also where a row is all zeros, or not a number.
+            if sum.is_nan() || sum < SMALLEST {
+                return None;
+            }
             log_z += product.ln();
             product = 1.0;
         }
     }
-    Some(log_z + product.ln())
+    is_safe(&smallest).then_some(log_z + product.ln())
 }
 
-/// β_{t−1} = exp A_t · (ψ_t ∘ β_t), scaled to sum to one, and the scales of all beliefs.
+/// β_t = exp A_{t+1} · (ψ_{t+1} ∘ β_{t+1}) / Σ β_{t+1}, and the scales of all beliefs.
 #[inline(always)]
 fn backward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<()> {
     let (n, width) = (pass.labels, pass.width);
     let size = n * width;
+    let (mut factor, mut smallest) = (1.0, [1.0; B]);
     for t in (0..pass.len).rev() {
-        let (now, future) = pass.beta[t * width..].split_at_mut(width);
-        let mut sum = 1.0;
+        let now = &mut pass.beta[t * width..(t + 1) * width];
         if t + 1 == pass.len {
-            now[..n].fill(1.0 / n as f64);
+            now[..n].fill(1.0);
             now[n..].fill(0.0);
         } else {
-            let psi = &pass.psi[(t + 1) * width..(t + 2) * width];
-            multiply(pass.after, psi, future);
             let k = pass.p.tables().of_edge.table(t);
-            times::<B, FMA>(&pass.after[..n], &pass.tables.transposed[k * size..(k + 1) * size], width, now);
-            sum = normalise::<B>(now)?;
-        }
-        let alpha = &pass.alpha[t * width..(t + 1) * width];
-        let mut sums = [0.0; B];
-        for (alpha, beta) in alpha.as_chunks::<B>().0.iter().zip(now.as_chunks::<B>().0) {
-            for j in 0..B {
-                sums[j] = fma::<FMA>(alpha[j], beta[j], sums[j]);
+            let after = &pass.psi[(t + 1) * width..(t + 1) * width + n];
+            times::<B, FMA>(after, &pass.tables.transposed[k * size..(k + 1) * size], width, now);
+            for now in now.iter_mut() {
+                *now *= factor;
             }
         }
-        let total: f64 = sums.iter().sum();
-        if total < SMALLEST {
+        let total = product::<B, FMA>(&pass.alpha[t * width..(t + 1) * width], now);
+        // Also when it is not a number.
+        if total.is_nan() || total < SMALLEST_PRODUCT {
             return None;
         }
-        pass.scale[t] = Scale { node: 1.0 / total, edge: 1.0 / (total * sum) };
+        pass.scale[t] = Scale { node: 1.0 / total, edge: factor / total };
+        factor = 1.0 / sum::<B>(now, &mut smallest);
+        let psi = &mut pass.psi[t * width..(t + 1) * width];
+        for (psi, now) in psi.as_chunks_mut::<B>().0.iter_mut().zip(now.as_chunks::<B>().0) {
+            for j in 0..B {
+                psi[j] *= now[j];
+            }
+        }
     }
-    Some(())
+    let finite = pass.scale.iter().all(|scale| scale.edge.is_finite());
+    (finite && is_safe(&smallest)).then_some(())
 }
 
 /// Turns forward and backward rows into the beliefs that were asked for; nothing can fail any more.
@@ -378,22 +388,33 @@ fn believe<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, out: &mut B
     if pass.len < 2 || matches!(out.edge, EdgeBeliefs::None) {
         return;
     }
-    let shared = matches!(pass.p.tables().of_edge, EdgeTables::Shared);
-    pass.sums.fill(0.0);
+    if let (EdgeBeliefs::PerTable { sums, weight }, EdgeTables::Shared) =
+        (&mut out.edge, pass.p.tables().of_edge)
+    {
+        pass.sums.fill(0.0);
+        let mut t = 1;
+        while t + 4 <= pass.len {
+            add_outer::<4, B, FMA>(pass, t);
+            t += 4;
+        }
+        while t < pass.len {
+            add_outer::<1, B, FMA>(pass, t);
+            t += 1;
+        }
+        for i in 0..n {
+            for j in 0..n {
+                sums[i * n + j] += *weight * pass.sums[i * width + j] * pass.tables.exp[i * width + j];
+            }
+        }
+        return;
+    }
     for t in 1..pass.len {
         let before = &pass.alpha[(t - 1) * width..t * width];
-        let (psi, beta) = (&pass.psi[t * width..(t + 1) * width], &pass.beta[t * width..(t + 1) * width]);
-        multiply(pass.after, psi, beta);
-        let after = &*pass.after;
+        let after = &pass.psi[t * width..(t + 1) * width];
         let scale = pass.scale[t - 1].edge;
         let k = pass.p.tables().of_edge.table(t - 1);
         let exp = &pass.tables.exp[k * size..(k + 1) * size];
         match &mut out.edge {
-            EdgeBeliefs::PerTable { .. } if shared => {
-                for (row, before) in pass.sums.chunks_exact_mut(width).zip(before) {
-                    add::<B, FMA>(row, before * scale, after);
-                }
-            }
             EdgeBeliefs::PerTable { sums, weight } => {
                 let at = pass.p.tables().starts[k];
                 add_pairs::<FMA>(&mut sums[at..at + n * n], before, exp, after, *weight * scale, n, width);
@@ -406,11 +427,28 @@ fn believe<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, out: &mut B
             EdgeBeliefs::None => {}
         }
     }
-    if shared && let EdgeBeliefs::PerTable { sums, weight } = &mut out.edge {
-        for i in 0..n {
-            for j in 0..n {
-                sums[i * n + j] += *weight * pass.sums[i * width + j] * pass.tables.exp[i * width + j];
+}
+
+/// Adds α_{t−1} ⊗ (ψ_t ∘ β_t), scaled, of `M` steps at once: a row of sums is loaded and stored once for all of them.
+#[inline(always)]
+fn add_outer<const M: usize, const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, t: usize) {
+    let width = pass.width;
+    let n_blocks = width / B;
+    let after = pass.psi[t * width..(t + M) * width].as_chunks::<B>().0;
+    for (i, row) in pass.sums.chunks_exact_mut(width).enumerate() {
+        let mut before = [0.0; M];
+        for m in 0..M {
+            before[m] = pass.alpha[(t - 1 + m) * width + i] * pass.scale[t - 1 + m].edge;
+        }
+        for (b, row) in row.as_chunks_mut::<B>().0.iter_mut().enumerate() {
+            let mut sums = *row;
+            for m in 0..M {
+                let after = &after[m * n_blocks + b];
+                for j in 0..B {
+                    sums[j] = fma::<FMA>(before[m], after[j], sums[j]);
+                }
             }
+            *row = sums;
         }
     }
 }
