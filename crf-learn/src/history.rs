@@ -1,4 +1,44 @@
+use crf_core::{Result, require};
+
+use crate::optimizer::Point;
 use crate::stripes::Stripes;
+
+/// What the quasi-Newton optimizers keep between steps, allocated once.
+#[derive(Debug)]
+pub(crate) struct QuasiNewton {
+    pub(crate) history: History,
+    pub(crate) stripes: Stripes,
+    /// How often a line search may evaluate the function.
+    pub(crate) evaluations: u32,
+    pub(crate) direction: Vec<f64>,
+    /// The point that a line search is trying.
+    pub(crate) trial: Point,
+}
+
+impl QuasiNewton {
+    pub(crate) fn new(memory: u32, evaluations: u32, dim: usize) -> Self {
+        QuasiNewton {
+            history: History::new(memory as usize, dim),
+            stripes: Stripes::new(dim),
+            evaluations,
+            direction: vec![0.0; dim],
+            trial: Point { w: vec![0.0; dim], gradient: vec![0.0; dim], value: 0.0 },
+        }
+    }
+
+    /// Rejects settings that can never work.
+    pub(crate) fn check(memory: u32, evaluations: u32) -> Result<()> {
+        require(memory > 0, "memory", "at least 1", memory)?;
+        require(evaluations > 0, "evaluations_per_step", "at least 1", evaluations)
+    }
+
+    /// Goes from `at` to the point that was tried, and remembers the step.
+    pub(crate) fn accept(&mut self, at: &mut Point) {
+        let Point { w, gradient, .. } = &self.trial;
+        self.history.push([w, &at.w], [gradient, &at.gradient], &mut self.stripes);
+        std::mem::swap(at, &mut self.trial);
+    }
+}
 
 /// The last few steps and changes of gradient, from which L-BFGS guesses the curvature (Nocedal 1980).
 ///

@@ -1,10 +1,9 @@
-use crf_core::{Result, require};
+use crf_core::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history::History;
+use crate::history::QuasiNewton;
 use crate::optimizer::{Function, Optimizer, Point, Step};
-use crate::stripes::Stripes;
 
 /// Limited-memory quasi-Newton steps (Nocedal 1980) with a line search to the weak Wolfe conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,13 +26,7 @@ crf_core::plugin!("optimizer", Lbfgs, "lbfgs");
 #[typetag::serde(name = "lbfgs")]
 impl Optimizer for Lbfgs {
     fn check(&self) -> Result<()> {
-        require(self.memory > 0, "memory", "at least 1", self.memory)?;
-        require(
-            self.evaluations_per_step > 0,
-            "evaluations_per_step",
-            "at least 1",
-            self.evaluations_per_step,
-        )
+        QuasiNewton::check(self.memory, self.evaluations_per_step)
     }
 
     fn takes_l1(&self) -> bool {
@@ -41,22 +34,8 @@ impl Optimizer for Lbfgs {
     }
 
     fn start(&self, dim: usize) -> Box<dyn Step> {
-        Box::new(Started {
-            history: History::new(self.memory as usize, dim),
-            stripes: Stripes::new(dim),
-            evaluations: self.evaluations_per_step,
-            direction: vec![0.0; dim],
-            trial: Point { w: vec![0.0; dim], gradient: vec![0.0; dim], value: 0.0 },
-        })
+        Box::new(QuasiNewton::new(self.memory, self.evaluations_per_step, dim))
     }
-}
-
-struct Started {
-    history: History,
-    stripes: Stripes,
-    evaluations: u32,
-    direction: Vec<f64>,
-    trial: Point,
 }
 
 /// Sufficient decrease and curvature of the Wolfe conditions.
@@ -65,7 +44,7 @@ const CURVATURE: f64 = 0.9;
 /// The relative difference of two values that may be rounding.
 const ROUNDING: f64 = 1e-13;
 
-impl Step for Started {
+impl Step for QuasiNewton {
     fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
         loop {
             self.direction.copy_from_slice(&at.gradient);
@@ -73,9 +52,7 @@ impl Step for Started {
             // Without history the direction is the gradient, and the first step has length one.
             let first = if self.history.is_empty() { (-slope).sqrt().recip() } else { 1.0 };
             if slope < 0.0 && self.search(f, at, slope, first)? {
-                let Point { w, gradient, .. } = &self.trial;
-                self.history.push([w, &at.w], [gradient, &at.gradient], &mut self.stripes);
-                std::mem::swap(at, &mut self.trial);
+                self.accept(at);
                 return Ok(true);
             }
             if self.history.is_empty() {
@@ -87,7 +64,7 @@ impl Step for Started {
     }
 }
 
-impl Started {
+impl QuasiNewton {
     /// Looks for a step along −direction that goes down far enough and not too short; leaves it in `trial`.
     ///
     /// Bracketing as Lewis & Overton (2013), with cubic interpolation inside the bracket.

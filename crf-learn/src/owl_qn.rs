@@ -1,10 +1,9 @@
-use crf_core::{Result, require};
+use crf_core::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history::History;
+use crate::history::QuasiNewton;
 use crate::optimizer::{Function, Optimizer, Point, Step, l1_norm, pseudo_gradient};
-use crate::stripes::Stripes;
 
 /// Orthant-wise limited-memory quasi-Newton steps (Andrew & Gao 2007), for penalties with an ℓ1 part.
 ///
@@ -29,13 +28,7 @@ crf_core::plugin!("optimizer", OwlQn, "owl-qn");
 #[typetag::serde(name = "owl-qn")]
 impl Optimizer for OwlQn {
     fn check(&self) -> Result<()> {
-        require(self.memory > 0, "memory", "at least 1", self.memory)?;
-        require(
-            self.evaluations_per_step > 0,
-            "evaluations_per_step",
-            "at least 1",
-            self.evaluations_per_step,
-        )
+        QuasiNewton::check(self.memory, self.evaluations_per_step)
     }
 
     fn takes_l1(&self) -> bool {
@@ -43,55 +36,44 @@ impl Optimizer for OwlQn {
     }
 
     fn start(&self, dim: usize) -> Box<dyn Step> {
-        Box::new(Started {
-            history: History::new(self.memory as usize, dim),
-            stripes: Stripes::new(dim),
-            evaluations: self.evaluations_per_step,
-            pseudo: vec![0.0; dim],
-            direction: vec![0.0; dim],
-            trial: Point { w: vec![0.0; dim], gradient: vec![0.0; dim], value: 0.0 },
-        })
+        let inner = QuasiNewton::new(self.memory, self.evaluations_per_step, dim);
+        Box::new(Started { inner, pseudo: vec![0.0; dim] })
     }
 }
 
 struct Started {
-    history: History,
-    stripes: Stripes,
-    evaluations: u32,
+    inner: QuasiNewton,
     pseudo: Vec<f64>,
-    direction: Vec<f64>,
-    trial: Point,
 }
 
 impl Step for Started {
     fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
         loop {
             let l1 = f.l1();
-            self.stripes.update(&mut self.pseudo, |start, pseudo| {
+            self.inner.stripes.update(&mut self.pseudo, |start, pseudo| {
                 for (k, pseudo) in (start..).zip(pseudo) {
                     *pseudo = pseudo_gradient(at.w[k], at.gradient[k], l1.of(k));
                 }
                 [0.0; 3]
             });
-            self.direction.copy_from_slice(&self.pseudo);
-            let product = self.history.multiply(&mut self.direction, &self.pseudo, &mut self.stripes);
-            for (d, pseudo) in self.direction.iter_mut().zip(&self.pseudo) {
+            self.inner.direction.copy_from_slice(&self.pseudo);
+            let product =
+                self.inner.history.multiply(&mut self.inner.direction, &self.pseudo, &mut self.inner.stripes);
+            for (d, pseudo) in self.inner.direction.iter_mut().zip(&self.pseudo) {
                 // Only moves against the pseudo-gradient are sure to go down.
                 if *d * pseudo <= 0.0 {
                     *d = 0.0;
                 }
             }
-            let first = if self.history.is_empty() { product.sqrt().recip() } else { 1.0 };
+            let first = if self.inner.history.is_empty() { product.sqrt().recip() } else { 1.0 };
             if self.search(f, at, first)? {
-                let Point { w, gradient, .. } = &self.trial;
-                self.history.push([w, &at.w], [gradient, &at.gradient], &mut self.stripes);
-                std::mem::swap(at, &mut self.trial);
+                self.inner.accept(at);
                 return Ok(true);
             }
-            if self.history.is_empty() {
+            if self.inner.history.is_empty() {
                 return Ok(false);
             }
-            self.history.clear();
+            self.inner.history.clear();
         }
     }
 }
@@ -100,10 +82,10 @@ impl Started {
     /// Halves the step until the objective falls enough; leaves the point in `trial`.
     fn search(&mut self, f: &mut dyn Function, at: &Point, first: f64) -> Result<bool> {
         let mut step = first;
-        for _ in 0..self.evaluations {
-            let trial = &mut self.trial;
-            let (l1, pseudo, direction) = (f.l1(), &self.pseudo, &self.direction);
-            let [expected, ..] = self.stripes.update(&mut trial.w, |start, trial| {
+        for _ in 0..self.inner.evaluations {
+            let trial = &mut self.inner.trial;
+            let (l1, pseudo, direction) = (f.l1(), &self.pseudo, &self.inner.direction);
+            let [expected, ..] = self.inner.stripes.update(&mut trial.w, |start, trial| {
                 let mut expected = 0.0;
                 for (k, trial) in (start..).zip(trial) {
                     let w = at.w[k];
