@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use crf_bench::{Ask, ModelFile, predict};
 use crf_core::Decode;
-use workbench::{crf, directory, weather};
+use workbench::directory;
 
+/// A model of `model-v1.crfsuite`, trained with `--seed 7 --set learner.l2=1 --set learner.stop.iterations=5`. It is never
+/// written again: a new version of the format gets a golden file of its own.
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/model-v1.crf")
 }
@@ -27,18 +29,6 @@ fn the_golden_file_of_version_1_still_labels() {
     assert!((rain - 0.018604).abs() < 1e-6 && (none - 0.981396).abs() < 1e-6, "{rain} {none}");
     assert_eq!(file.serving.seed, 7);
     assert_eq!(file.content.toolkit, "0.1.0");
-}
-
-/// Only for the day on which a new version of the format gets its own golden file.
-#[test]
-#[ignore = "writes the golden file"]
-fn write_the_golden_file() {
-    let directory = directory("golden");
-    let line = "train --format crfsuite --data train.crfsuite --model model.crf --seed 7 \
-        --set learner.l2=1 --set learner.stop.iterations=5";
-    crf(&directory, line).assert().success();
-    std::fs::write(golden().with_extension("crfsuite"), weather(2, 3)).expect("a file");
-    std::fs::copy(directory.join("model.crf"), golden()).expect("a copy");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! What the tests of the commands share: a directory, data to put there, and the program.
+#![allow(dead_code, reason = "every test file uses a part of this one")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
