@@ -1,5 +1,7 @@
 //! The metrics. A ratio of nothing to nothing is 0 everywhere, as conlleval has it.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,11 +85,14 @@ metric!(
 
 metric!(
     /// The mean F1 of all labels that occur among the true or the predicted ones.
+    ///
+    /// A true label that the model does not have occurs too, with an F1 of 0.
     MacroF1, "macro-f1", "macro_f1", higher = true, |of| {
         let confusion = Confusion::of(of);
         let present = (0..confusion.n_labels()).filter(|&y| confusion.truth(y) + confusion.predicted(y) > 0);
         let scores: Vec<f64> = present.map(|y| confusion.f1(y)).collect();
-        ratio(scores.iter().sum(), scores.len() as f64)
+        let foreign: HashSet<Label> = of.pairs().map(|pair| pair.0).filter(|&y| Dataset::is_foreign(y)).collect();
+        ratio(scores.iter().sum(), (scores.len() + foreign.len()) as f64)
     }
 );
 

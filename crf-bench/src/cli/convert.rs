@@ -11,7 +11,7 @@ use crate::error::Result;
 /// Reads data in one format and writes them in another.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  crf convert --from conll --to jsonl train.txt.gz train.jsonl
+  crf convert --from conll --to '{type = \"csv\", sequence = \"sentence\"}' train.txt.gz train.csv
   crf convert --from crfsuite --to jsonl - < train.crfsuite | head -1
   crf convert --from '{type = \"crfsuite\", labelled = false}' --to crfsuite in.txt out.txt")]
 pub struct ConvertArgs {

@@ -52,7 +52,7 @@ enum Command {
   crf eval --model chunks.crf --data test.crfsuite
   crf tag --model chunks.crf < test.crfsuite
   crf inspect --model chunks.crf --top 20
-  crf convert --from conll --to jsonl train.txt train.jsonl
+  crf convert --from crfsuite --to jsonl train.crfsuite train.jsonl
 
 Exit code: 0 when all is well, 2 for wrong options or a wrong config, 1 when something fails.")]
 pub struct UserCli {

@@ -21,6 +21,7 @@ use crate::predict::{Ask, Prediction, predict};
   crf tag --model chunks.crf test.crfsuite > labels.txt
   zcat test.txt.gz | crf tag --model chunks.crf --marginals | less
   crf tag --model chunks.crf --nbest 3 test.crfsuite
+  crf tag --model chunks.crf --set format.label=false new.conll
   crf tag --model chunks.crf --set format.labelled=false new.crfsuite
 
 With --marginals a line is the label and, after TABs, every label with its probability: `O  O:0.98  B-NP:0.02`.
