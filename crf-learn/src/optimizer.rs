@@ -132,7 +132,11 @@ pub fn minimise(
         past.push_back(at.value);
         if past.len() > rule.period as usize {
             let before = past.pop_front().unwrap_or(at.value);
-            if before - at.value < rule.delta * at.value.abs().max(f64::MIN_POSITIVE) {
+            let fell = before - at.value;
+            if fell <= 0.0 {
+                break Stop::NoProgress;
+            }
+            if fell < rule.delta * at.value.abs() {
                 break Stop::Plateau;
             }
         }
