@@ -43,7 +43,11 @@ struct Single {
 impl Packed {
     /// A layout for the features of `links`, whose functions have `n_labels` by kind of node, and for `rows`.
     pub(crate) fn new(links: &Links, n_labels: impl Fn(u16) -> usize, rows: &Rows) -> Self {
-        let dense = |g: u32| links.range(g).len() * 4 >= n_labels(links.owner(g));
+        // Of few labels a padded row would be mostly padding.
+        let dense = |g: u32| {
+            let n_labels = n_labels(links.owner(g));
+            n_labels > LANES / 2 && links.range(g).len() * 4 >= n_labels
+        };
         let mut places = vec![Place { at: 0, dense: false }; links.n_observations()];
         let mut len = 0;
         // Dense rows stand together, and begin with the functions that come first: often the frequent ones.
