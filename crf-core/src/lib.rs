@@ -14,6 +14,7 @@ mod features;
 mod prototype;
 pub mod prototypes;
 
+mod aligned;
 mod corpus;
 mod feature_map;
 mod packed;
@@ -40,6 +41,7 @@ pub mod plugin;
 mod seed;
 pub mod simd;
 
+pub use crate::aligned::Aligned;
 pub use crate::alphabet::{Alphabet, Label};
 pub use crate::beliefs::{Beliefs, Bound, Decoded, EdgeBeliefs, Effort, LogZ, Stop};
 pub use crate::corpus::Corpus;

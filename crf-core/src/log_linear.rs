@@ -3,6 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::Label;
+use crate::aligned::Aligned;
 use crate::beliefs::EdgeBeliefs;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
@@ -113,10 +114,11 @@ pub struct Scorer<'a> {
     map: &'a FeatureMap,
     x: &'a Corpus,
     packed: Packed,
-    state: Vec<f64>,      // packed weights of the state features
+    state: Aligned,       // packed weights of the state features
     transition: Vec<f64>, // weights of the transition features
     node_at: Vec<usize>,  // [kinds + 1] where each kind starts in `node_base`
     node_base: Vec<f64>,  // scores of the constant state functions, by kind and label
+    widest: usize,        // the longest padded row of labels
     base_at: Vec<usize>,  // [relations + 1] where each relation starts in `edge_base`
     edge_base: Vec<f64>,  // scores of the constant transition functions, by relation and pair
     pooled: bool,         // whether `tables` holds one table per distinct row
@@ -136,22 +138,24 @@ impl<'a> Scorer<'a> {
             let (rows, columns) = schema.table_shape(relation);
             rows * columns
         };
-        let node_at = offsets((0..schema.kinds().len()).map(|kind| padded(schema.n_labels(kind as u16))));
+        let n_labels: Vec<usize> = (0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)).collect();
+        let node_at = offsets(n_labels.iter().copied());
         let base_at = offsets((0..schema.relations().len()).map(|relation| table_len(relation as u16)));
         let table_at = offsets(x.relation_of_row().iter().map(|&relation| table_len(relation)));
         let n_rows = x.edge_rows().len();
         let pooled = n_rows <= 64 || (n_rows * 4 <= x.n_edges() && table_at[n_rows] <= MOST_POOLED);
-        let packed = Packed::new(map.state(), |kind| schema.n_labels(kind), x.nodes());
+        let packed = Packed::new(map.state(), &n_labels, x.nodes());
         Ok(Scorer {
             map,
             x,
-            state: vec![0.0; packed.len()],
+            state: Aligned::zeros(packed.len()),
             packed,
             transition: vec![0.0; map.transition().len()],
             node_base: vec![0.0; node_at[node_at.len() - 1]],
             edge_base: vec![0.0; base_at[base_at.len() - 1]],
             tables: vec![0.0; if pooled { table_at[n_rows] } else { 0 }],
             node_at,
+            widest: n_labels.iter().copied().map(padded).max().unwrap_or(0),
             base_at,
             pooled,
             table_at,
@@ -172,7 +176,7 @@ impl<'a> Scorer<'a> {
     /// Takes on the weights `w`, and does what all sequences share under them; allocates nothing.
     pub fn update(&mut self, w: &[f64]) {
         let (state, transition) = (self.map.state(), self.map.transition());
-        self.packed.for_each(state, |k, place| self.state[place] = w[k]);
+        self.packed.pack(state, w, &mut self.state);
         self.transition.copy_from_slice(&w[state.len()..]);
         self.node_base.fill(0.0);
         for &(g, value) in self.x.node_base() {
@@ -205,7 +209,7 @@ impl<'a> Scorer<'a> {
         let (x, shape) = (self.x, self.x.data().shape(i));
         let buffer: &mut Buffer = scratch.of();
         buffer.node.resize(shape.node_at(shape.n_nodes()), 0.0);
-        buffer.row.resize(self.node_base.len(), 0.0);
+        buffer.row.resize(self.widest, 0.0);
         dispatch(Score { scorer: self, i, row: &mut buffer.row, node: &mut buffer.node });
         let rows = x.rows_of_edges(i);
         let tables = if self.pooled {
@@ -300,7 +304,7 @@ impl<'a> Scorer<'a> {
     ) {
         let shape = self.x.data().shape(i);
         let buffer: &mut Buffer = scratch.of();
-        buffer.row.resize(self.node_base.len(), 0.0);
+        buffer.row.resize(self.widest, 0.0);
         let (state, rest) = packed.split_at_mut(self.packed.len());
         let (base, transition) = rest.split_at_mut(self.node_base.len());
         dispatch(Expect { scorer: self, i, node, weight, row: &mut buffer.row, state, base });
@@ -311,19 +315,19 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// Adds the packed sums, and the corpus-wide sums of edge marginals, to `out` in the order of features.
+    /// Writes the packed sums, and the corpus-wide sums of edge marginals, to `out` in the order of features.
     pub fn unpack(&self, packed: &[f64], sums: &[f64], out: &mut [f64]) {
         let (links, (state, rest)) = (self.map.state(), packed.split_at(self.packed.len()));
         let (base, transition) = rest.split_at(self.node_base.len());
-        self.packed.for_each(links, |k, place| out[k] += state[place]);
+        let (out, out_transition) = out.split_at_mut(links.len());
+        self.packed.unpack(links, state, out);
         for &(g, value) in self.x.node_base() {
             links.add_expectation(g, value, &base[self.node_at[links.owner(g) as usize]..], out);
         }
-        let out = &mut out[links.len()..];
-        out.iter_mut().zip(transition).for_each(|(out, sum)| *out += sum);
+        out_transition.copy_from_slice(transition);
         if self.pooled {
             for row in 0..self.x.edge_rows().len() {
-                self.add_row(row, &sums[self.table_at[row]..self.table_at[row + 1]], out);
+                self.add_row(row, &sums[self.table_at[row]..self.table_at[row + 1]], out_transition);
             }
         }
     }
@@ -354,18 +358,20 @@ impl Kernel for Score<'_, '_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Score { scorer, i, row, node } = self;
-        let links = scorer.map.state();
+        let (links, packed) = (scorer.map.state(), &scorer.packed);
         let (x, shape) = (scorer.x, scorer.x.data().shape(i));
         let start = x.data().range(i).start;
         for n in 0..shape.n_nodes() {
             let kind = shape.kind(n) as usize;
             let base = &scorer.node_base[scorer.node_at[kind]..scorer.node_at[kind + 1]];
-            let row = &mut row[..base.len()];
-            row.copy_from_slice(base);
-            scorer.packed.prefetch(&scorer.state, start + n + 1, row.len());
-            scorer.packed.add_scores::<FMA>(links, &scorer.state, x.nodes(), start + n, row);
+            let row = &mut row[..padded(base.len())];
+            row.fill(0.0);
+            packed.prefetch(&scorer.state, start + n + 1, row.len());
+            packed.add_scores::<FMA>(links, &scorer.state, x.nodes(), start + n, row);
             let node = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
-            node.copy_from_slice(&row[..node.len()]);
+            for ((node, base), &rank) in node.iter_mut().zip(base).zip(packed.ranks_of(kind as u16)) {
+                *node = base + row[rank as usize];
+            }
         }
     }
 }
@@ -387,23 +393,21 @@ impl Kernel for Expect<'_, '_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Expect { scorer, i, node, weight, row, state, base } = self;
-        let links = scorer.map.state();
+        let (links, packed) = (scorer.map.state(), &scorer.packed);
         let (x, shape) = (scorer.x, scorer.x.data().shape(i));
         let start = x.data().range(i).start;
         for n in 0..shape.n_nodes() {
             let kind = shape.kind(n) as usize;
             let base = &mut base[scorer.node_at[kind]..scorer.node_at[kind + 1]];
-            let row = &mut row[..base.len()];
+            let row = &mut row[..padded(base.len())];
+            row[base.len()..].fill(0.0);
             let beliefs = &node[shape.node_at(n)..shape.node_at(n + 1)];
-            row[beliefs.len()..].fill(0.0);
-            for (row, belief) in row.iter_mut().zip(beliefs) {
-                *row = weight * belief;
+            for ((belief, base), &rank) in beliefs.iter().zip(base).zip(packed.ranks_of(kind as u16)) {
+                row[rank as usize] = weight * belief;
+                *base += weight * belief;
             }
-            for (base, row) in base.iter_mut().zip(row.iter()) {
-                *base += row;
-            }
-            scorer.packed.prefetch(state, start + n + 1, row.len());
-            scorer.packed.add_beliefs::<FMA>(links, row, x.nodes(), start + n, state);
+            packed.prefetch(state, start + n + 1, row.len());
+            packed.add_beliefs::<FMA>(links, row, x.nodes(), start + n, state);
         }
     }
 }

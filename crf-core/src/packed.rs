@@ -2,125 +2,277 @@ use crate::feature_map::Links;
 use crate::simd::{fma, prefetch};
 use crate::sparse::Rows;
 
-/// Labels are padded to whole vectors of this many numbers.
-pub(crate) const LANES: usize = 8;
+/// Labels are padded to whole vectors of this many numbers, or to half a vector when there are few.
+const LANES: usize = 8;
+const FEW: usize = LANES / 2;
+/// Functions that are laid out, and later copied, at a time.
+const BLOCK: usize = 4096;
+/// So many numbers at the start of the wide and of the narrow rows belong to functions that are needed all the time,
+/// and stay in the cache by themselves.
+const HOT: usize = 1 << 14;
 
 /// Where the padded row of so many labels ends.
 pub(crate) fn padded(n_labels: usize) -> usize {
-    n_labels.next_multiple_of(LANES)
+    if n_labels <= FEW { FEW } else { n_labels.next_multiple_of(LANES) }
 }
 
 /// State weights laid out for reading, and the rows of a corpus translated into places of that layout.
 ///
-/// A function that is tied to many labels has a dense row, padded with zeros; the weights of the others stand one by
-/// one. On text most functions are rare and have one label, but most occurrences are of frequent functions with many.
-/// For the functions that are one at a position, the translation lists dense rows, and single weights with their
-/// labels: no function is looked up in an iteration. Functions with other values are looked up.
+/// Labels are ranked by how often their weights are needed. The weights of a function stand in a *wide* row, padded to
+/// all labels, in a *narrow* one with a vector's worth of the first ranks, one by one, or in a narrow row and the rest
+/// one by one: whatever is least work. On text most functions are rare and have one label, but most occurrences are of
+/// frequent functions with several, among which the few frequent labels are.
+///
+/// For the functions that are one at a position, the translation lists rows, and single weights with their ranks:
+/// no function is looked up in an iteration. Functions with other values are looked up.
 #[derive(Debug)]
 pub(crate) struct Packed {
-    places: Vec<Place>, // [functions]
-    len: usize,
-    dense_starts: Vec<usize>,  // [positions + 1]
-    dense: Vec<u32>,           // where each dense row starts
-    single_starts: Vec<usize>, // [positions + 1]
+    rank_at: Vec<usize>, // [kinds + 1] where each kind starts in `ranks`
+    ranks: Vec<u32>,     // by kind and label
+    places: Vec<Place>,  // [functions]
+    blocks: Vec<Block>,  // the last one is where everything ends
+    lists: Vec<List>,    // [positions + 1]
+    rows: Vec<u32>,      // where each row starts; a position's wide rows come first
     singles: Vec<Single>,
 }
 
-/// Where the weights of a function start, and whether they are a dense row.
-#[derive(Debug, Clone, Copy)]
+/// Where the weights of a function stand: those of the first `width` ranks in a row, the others one behind the other.
+#[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    at: u32,
-    dense: bool,
+    row: u32,
+    width: u32,
+    singles: u32,
+    n_singles: u32,
 }
 
-/// A weight and its label.
+/// Where the pieces of some consecutive functions start in the three regions of the layout.
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    function: usize,
+    wide: usize,
+    narrow: usize,
+    single: usize,
+}
+
+/// Where the lists of a position start, and how many of its rows are wide.
+#[derive(Debug, Clone, Copy, Default)]
+struct List {
+    rows: usize,
+    singles: usize,
+    n_wide: u32,
+}
+
+/// A weight and the rank of its label.
 #[derive(Debug, Clone, Copy)]
 struct Single {
     at: u32,
-    label: u32,
+    rank: u32,
 }
 
 impl Packed {
-    /// A layout for the features of `links`, whose functions have `n_labels` by kind of node, and for `rows`.
-    pub(crate) fn new(links: &Links, n_labels: impl Fn(u16) -> usize, rows: &Rows) -> Self {
-        // Of few labels a padded row would be mostly padding.
-        let dense = |g: u32| {
-            let n_labels = n_labels(links.owner(g));
-            n_labels > LANES / 2 && links.range(g).len() * 4 >= n_labels
+    /// A layout for the features of `links`, whose functions have so many labels by kind of node, and for `rows`.
+    pub(crate) fn new(links: &Links, n_labels: &[usize], rows: &Rows) -> Self {
+        let (rank_at, ranks) = rank(links, n_labels, rows);
+        let mut packed = Packed {
+            rank_at,
+            ranks,
+            places: vec![Place::default(); links.n_observations()],
+            blocks: vec![Block::default()],
+            lists: Vec::with_capacity(rows.len() + 1),
+            rows: Vec::new(),
+            singles: Vec::new(),
         };
-        let mut places = vec![Place { at: 0, dense: false }; links.n_observations()];
-        let mut len = 0;
-        // Dense rows stand together, and begin with the functions that come first: often the frequent ones.
-        for want in [true, false] {
-            for g in (0..links.n_observations() as u32).filter(|&g| dense(g) == want) {
-                places[g as usize] = Place { at: len as u32, dense: want };
-                len += if want { padded(n_labels(links.owner(g))) } else { links.range(g).len() };
+        packed.lay_out(links, n_labels);
+        packed.translate(links, rows);
+        packed
+    }
+
+    fn lay_out(&mut self, links: &Links, n_labels: &[usize]) {
+        let mut next = Block::default();
+        for g in 0..links.n_observations() {
+            if g > 0 && g % BLOCK == 0 {
+                self.blocks.push(Block { function: g, ..next });
             }
+            let (width, targets) = (padded(n_labels[links.owner(g as u32) as usize]), links.targets(g as u32));
+            let ranks = self.ranks_of(links.owner(g as u32));
+            let frequent = targets.iter().filter(|&&label| (ranks[label as usize] as usize) < LANES).count();
+            let width = cheapest(targets.len(), frequent, width);
+            let region = if width == LANES { &mut next.narrow } else { &mut next.wide };
+            let n_singles = match width {
+                0 => targets.len(),
+                LANES => targets.len() - frequent,
+                _ => 0,
+            };
+            self.places[g] = Place {
+                row: *region as u32,
+                width: width as u32,
+                singles: next.single as u32,
+                n_singles: n_singles as u32,
+            };
+            *region += width;
+            next.single += n_singles;
         }
-        assert!(u32::try_from(len).is_ok(), "{len} packed weights");
-        let (mut dense_starts, mut single_starts) = (vec![0], vec![0]);
-        let (mut dense, mut singles) = (Vec::new(), Vec::new());
+        self.blocks.push(Block { function: links.n_observations(), ..next });
+        // The regions stand one behind the other: wide, narrow, single. Rows that are a whole vector are narrow.
+        let (narrow, single) = (next.wide.next_multiple_of(LANES), next.wide.next_multiple_of(LANES) + next.narrow);
+        assert!(u32::try_from(single + next.single).is_ok(), "{} packed weights", single + next.single);
+        for place in &mut self.places {
+            place.row += if place.width == LANES as u32 { narrow as u32 } else { 0 };
+            place.singles += single as u32;
+        }
+        for block in &mut self.blocks {
+            block.narrow += narrow;
+            block.single += single;
+        }
+    }
+
+    fn translate(&mut self, links: &Links, rows: &Rows) {
         for r in 0..rows.len() {
+            let mut list = List { rows: self.rows.len(), singles: self.singles.len(), n_wide: 0 };
             for &g in rows.ones(r) {
-                let place = places[g as usize];
-                if place.dense {
-                    dense.push(place.at);
-                } else {
-                    singles
-                        .extend((place.at..).zip(links.targets(g)).map(|(at, &label)| Single { at, label }));
+                let place = self.places[g as usize];
+                if place.width > 0 {
+                    self.rows.push(place.row);
+                    if place.width != LANES as u32 {
+                        let (at, last) = (list.rows + list.n_wide as usize, self.rows.len() - 1);
+                        self.rows.swap(at, last);
+                        list.n_wide += 1;
+                    }
+                }
+                if place.n_singles > 0 {
+                    let ranks = &self.ranks[self.rank_at[links.owner(g) as usize]..];
+                    let ranks = links.targets(g).iter().map(|&label| ranks[label as usize]);
+                    let singles = (place.singles..).zip(ranks.filter(|&rank| rank >= place.width));
+                    self.singles.extend(singles.map(|(at, rank)| Single { at, rank }));
                 }
             }
-            dense_starts.push(dense.len());
-            single_starts.push(singles.len());
+            self.lists.push(list);
         }
-        dense.shrink_to_fit();
-        singles.shrink_to_fit();
-        Packed { places, len, dense_starts, dense, single_starts, singles }
+        self.lists.push(List { rows: self.rows.len(), singles: self.singles.len(), n_wide: 0 });
+        self.rows.shrink_to_fit();
+        self.singles.shrink_to_fit();
     }
 
     /// How many numbers the layout has.
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.blocks[self.blocks.len() - 1].single
     }
 
-    /// Calls `f` with the number of each feature and its place.
-    #[inline]
-    pub(crate) fn for_each(&self, links: &Links, mut f: impl FnMut(usize, usize)) {
-        for (g, place) in self.places.iter().enumerate() {
-            let (range, at) = (links.range(g as u32), place.at as usize);
-            if place.dense {
-                range.zip(links.targets(g as u32)).for_each(|(k, &label)| f(k, at + label as usize));
-            } else {
-                range.enumerate().for_each(|(n, k)| f(k, at + n));
+    /// The rank of each label of a kind: where it stands in rows.
+    #[inline(always)]
+    pub(crate) fn ranks_of(&self, kind: u16) -> &[u32] {
+        &self.ranks[self.rank_at[kind as usize]..self.rank_at[kind as usize + 1]]
+    }
+
+    /// Calls `f` with the number of each feature of the functions of a block, and its place.
+    #[inline(always)]
+    fn for_each_of(&self, links: &Links, of: [Block; 2], mut f: impl FnMut(usize, usize)) {
+        for g in of[0].function..of[1].function {
+            let (Place { row, width, mut singles, .. }, g) = (self.places[g], g as u32);
+            let ranks = self.ranks_of(links.owner(g));
+            for (k, &label) in links.range(g).zip(links.targets(g)) {
+                let rank = ranks[label as usize];
+                if rank < width {
+                    f(k, (row + rank) as usize);
+                } else {
+                    f(k, singles as usize);
+                    singles += 1;
+                }
             }
         }
     }
 
-    fn dense(&self, r: usize) -> &[u32] {
-        &self.dense[self.dense_starts[r]..self.dense_starts[r + 1]]
+    /// Puts the weights `w` of all features into their places.
+    pub(crate) fn pack(&self, links: &Links, w: &[f64], packed: &mut [f64]) {
+        let (wide, rest) = packed.split_at_mut(self.blocks[0].narrow);
+        let (narrow, single) = rest.split_at_mut(self.blocks[0].single - self.blocks[0].narrow);
+        self.pack_blocks(links, &self.blocks, w, [wide, narrow, single]);
     }
 
-    fn singles(&self, r: usize) -> &[Single] {
-        &self.singles[self.single_starts[r]..self.single_starts[r + 1]]
+    fn pack_blocks(&self, links: &Links, blocks: &[Block], w: &[f64], to: [&mut [f64]; 3]) {
+        let [wide, narrow, single] = to;
+        let first = blocks[0];
+        if blocks.len() > 2 {
+            let middle = blocks.len() / 2;
+            let at = blocks[middle];
+            let (wide, wide_after) = wide.split_at_mut(at.wide - first.wide);
+            let (narrow, narrow_after) = narrow.split_at_mut(at.narrow - first.narrow);
+            let (single, single_after) = single.split_at_mut(at.single - first.single);
+            rayon::join(
+                || self.pack_blocks(links, &blocks[..=middle], w, [wide, narrow, single]),
+                || self.pack_blocks(links, &blocks[middle..], w, [wide_after, narrow_after, single_after]),
+            );
+            return;
+        }
+        let starts = self.blocks[0];
+        self.for_each_of(links, [first, blocks[1]], |k, place| {
+            if place >= starts.single {
+                single[place - first.single] = w[k];
+            } else if place >= starts.narrow {
+                narrow[place - first.narrow] = w[k];
+            } else {
+                wide[place - first.wide] = w[k];
+            }
+        });
+    }
+
+    /// Writes the numbers of all features, from their places, to `out`.
+    pub(crate) fn unpack(&self, links: &Links, packed: &[f64], out: &mut [f64]) {
+        self.unpack_blocks(links, &self.blocks, packed, out);
+    }
+
+    fn unpack_blocks(&self, links: &Links, blocks: &[Block], packed: &[f64], out: &mut [f64]) {
+        let start = |block: &Block| match block.function {
+            g if g == links.n_observations() => links.len(),
+            g => links.range(g as u32).start,
+        };
+        let first = start(&blocks[0]);
+        if blocks.len() > 2 {
+            let middle = blocks.len() / 2;
+            let (out, after) = out.split_at_mut(start(&blocks[middle]) - first);
+            rayon::join(
+                || self.unpack_blocks(links, &blocks[..=middle], packed, out),
+                || self.unpack_blocks(links, &blocks[middle..], packed, after),
+            );
+            return;
+        }
+        self.for_each_of(links, [blocks[0], blocks[1]], |k, place| out[k - first] = packed[place]);
+    }
+
+    /// The wide and narrow rows of row `r`, and its single weights.
+    #[inline(always)]
+    fn list(&self, r: usize) -> (&[u32], &[u32], &[Single]) {
+        let (list, end) = (self.lists[r], self.lists[r + 1]);
+        let (wide, narrow) = self.rows[list.rows..end.rows].split_at(list.n_wide as usize);
+        (wide, narrow, &self.singles[list.singles..end.singles])
     }
 
     /// Brings the numbers that row `r` will read or write into the cache, if there is such a row.
     #[inline(always)]
     pub(crate) fn prefetch(&self, of: &[f64], r: usize, width: usize) {
-        if r + 1 >= self.dense_starts.len() {
+        if r + 1 >= self.lists.len() {
             return;
         }
-        for &at in self.dense(r) {
-            for line in (0..width).step_by(LANES) {
-                prefetch(of, at as usize + line);
+        let (wide, narrow, singles) = self.list(r);
+        for &at in wide {
+            if at as usize >= HOT {
+                for line in (0..width).step_by(LANES) {
+                    prefetch(of, at as usize + line);
+                }
             }
         }
-        for single in self.singles(r) {
+        let hot = self.blocks[0].narrow + HOT;
+        for &at in narrow {
+            if at as usize >= hot {
+                prefetch(of, at as usize);
+            }
+        }
+        for single in singles {
             prefetch(of, single.at as usize);
         }
     }
 
-    /// Adds to a padded row of scores what the functions of row `r` are worth under packed weights.
+    /// Adds to scores by rank what the functions of row `r` are worth under packed weights.
     ///
     /// Loops, not closures: a closure is a function of its own and would miss the caller's vector instructions.
     #[inline(always)]
@@ -132,34 +284,43 @@ impl Packed {
         r: usize,
         scores: &mut [f64],
     ) {
-        match scores.len() / LANES {
-            1 => add_rows::<1>(weights, self.dense(r), scores),
-            2 => add_rows::<2>(weights, self.dense(r), scores),
-            3 => add_rows::<3>(weights, self.dense(r), scores),
-            4 => add_rows::<4>(weights, self.dense(r), scores),
+        let (wide, narrow, singles) = self.list(r);
+        match scores.len() {
+            FEW => add_rows::<1, FEW>(weights, wide, &[], scores),
+            8 => add_rows::<1, LANES>(weights, &[], narrow, scores),
+            16 => add_rows::<2, LANES>(weights, wide, narrow, scores),
+            24 => add_rows::<3, LANES>(weights, wide, narrow, scores),
+            32 => add_rows::<4, LANES>(weights, wide, narrow, scores),
             _ => {
-                for &at in self.dense(r) {
+                for &at in wide {
                     add::<FMA>(scores, 1.0, &weights[at as usize..]);
                 }
+                add_rows::<1, LANES>(weights, &[], narrow, scores);
             }
         }
-        for single in self.singles(r) {
-            scores[single.label as usize] += weights[single.at as usize];
+        for single in singles {
+            scores[single.rank as usize] += weights[single.at as usize];
         }
         let (columns, values) = rows.valued(r);
         for (&g, &value) in columns.iter().zip(values) {
-            let Place { at, dense } = self.places[g as usize];
-            if dense {
-                add::<FMA>(scores, value, &weights[at as usize..]);
-            } else {
-                for (weight, &label) in weights[at as usize..].iter().zip(links.targets(g)) {
-                    scores[label as usize] += value * weight;
+            let place = self.places[g as usize];
+            add::<FMA>(&mut scores[..place.width as usize], value, &weights[place.row as usize..]);
+            if place.n_singles > 0 {
+                let ranks = self.ranks_of(links.owner(g));
+                let mut weights = weights[place.singles as usize..].iter();
+                for &label in links.targets(g) {
+                    let rank = ranks[label as usize];
+                    if rank >= place.width
+                        && let Some(weight) = weights.next()
+                    {
+                        scores[rank as usize] += value * weight;
+                    }
                 }
             }
         }
     }
 
-    /// Adds to a packed vector the values of the functions of row `r` times a padded row of beliefs.
+    /// Adds to a packed vector the values of the functions of row `r` times beliefs by rank.
     #[inline(always)]
     pub(crate) fn add_beliefs<const FMA: bool>(
         &self,
@@ -169,45 +330,103 @@ impl Packed {
         r: usize,
         out: &mut [f64],
     ) {
-        for &at in self.dense(r) {
+        let (wide, narrow, singles) = self.list(r);
+        for &at in wide {
             add::<FMA>(&mut out[at as usize..at as usize + beliefs.len()], 1.0, beliefs);
         }
-        for single in self.singles(r) {
-            out[single.at as usize] += beliefs[single.label as usize];
+        if let Some(frequent) = beliefs.first_chunk::<LANES>() {
+            for &at in narrow {
+                add::<FMA>(&mut out[at as usize..at as usize + LANES], 1.0, frequent);
+            }
+        }
+        for single in singles {
+            out[single.at as usize] += beliefs[single.rank as usize];
         }
         let (columns, values) = rows.valued(r);
         for (&g, &value) in columns.iter().zip(values) {
-            let Place { at, dense } = self.places[g as usize];
-            if dense {
-                add::<FMA>(&mut out[at as usize..at as usize + beliefs.len()], value, beliefs);
-            } else {
-                for (out, &label) in out[at as usize..].iter_mut().zip(links.targets(g)) {
-                    *out += value * beliefs[label as usize];
+            let place = self.places[g as usize];
+            add::<FMA>(&mut out[place.row as usize..(place.row + place.width) as usize], value, beliefs);
+            if place.n_singles > 0 {
+                let ranks = self.ranks_of(links.owner(g));
+                let mut out = out[place.singles as usize..].iter_mut();
+                for &label in links.targets(g) {
+                    let rank = ranks[label as usize];
+                    if rank >= place.width
+                        && let Some(out) = out.next()
+                    {
+                        *out += value * beliefs[rank as usize];
+                    }
                 }
             }
         }
     }
 }
 
-/// Adds dense rows of `M` vectors to scores that stay in registers meanwhile.
+/// The rank of each label by kind: how many labels of its kind have weights that `rows` need more often.
+fn rank(links: &Links, n_labels: &[usize], rows: &Rows) -> (Vec<usize>, Vec<u32>) {
+    let rank_at = crate::graph::offsets(n_labels.iter().copied());
+    let mut occurrences = vec![0_u64; links.n_observations()];
+    for r in 0..rows.len() {
+        rows.for_each(r, |g, _| occurrences[g as usize] += 1);
+    }
+    let mut needed = vec![0; rank_at[n_labels.len()]];
+    for (g, n) in (0..).zip(occurrences) {
+        let at = rank_at[links.owner(g) as usize];
+        links.targets(g).iter().for_each(|&label| needed[at + label as usize] += n);
+    }
+    let mut ranks = vec![0; needed.len()];
+    for (kind, &n) in n_labels.iter().enumerate() {
+        let mut order: Vec<usize> = (rank_at[kind]..rank_at[kind] + n).collect();
+        order.sort_by_key(|&label| std::cmp::Reverse(needed[label]));
+        order.iter().enumerate().for_each(|(rank, &label)| ranks[label] = rank as u32);
+    }
+    (rank_at, ranks)
+}
+
+/// The width of the row that is the least work for a function with so many labels, of which some are frequent.
+///
+/// A vector of a row is about as much work as a single weight, and to find the row half as much.
+fn cheapest(n_labels: usize, n_frequent: usize, wide: usize) -> usize {
+    let row = |width: usize| 1 + 2 * width.div_ceil(LANES);
+    let options = [
+        (2 * n_labels, 0),
+        (row(LANES) + 2 * (n_labels - n_frequent), if wide < LANES { wide } else { LANES }),
+        (row(wide), wide),
+    ];
+    options.into_iter().min_by_key(|&(work, _)| work).map_or(0, |(_, width)| width)
+}
+
+/// Adds wide rows of `M` vectors, and narrow ones of one, to scores that stay in registers meanwhile.
 #[inline(always)]
-fn add_rows<const M: usize>(weights: &[f64], rows: &[u32], scores: &mut [f64]) {
-    let Some(scores) = scores.as_chunks_mut::<LANES>().0.first_chunk_mut::<M>() else { return };
+fn add_rows<const M: usize, const B: usize>(weights: &[f64], wide: &[u32], narrow: &[u32], scores: &mut [f64]) {
+    let Some(scores) = scores.as_chunks_mut::<B>().0.first_chunk_mut::<M>() else { return };
     let mut sums = *scores;
-    for &at in rows {
-        let Some(row) = weights[at as usize..].as_chunks::<LANES>().0.first_chunk::<M>() else { return };
+    for &at in wide {
+        let Some(row) = weights[at as usize..].as_chunks::<B>().0.first_chunk::<M>() else { return };
         for m in 0..M {
-            for j in 0..LANES {
+            for j in 0..B {
                 sums[m][j] += row[m][j];
             }
+        }
+    }
+    for &at in narrow {
+        let Some(row) = weights[at as usize..].first_chunk::<B>() else { return };
+        for j in 0..B {
+            sums[0][j] += row[j];
         }
     }
     *scores = sums;
 }
 
-/// `to += factor · from` over the whole vectors of `to`.
+/// `to += factor · from` over the whole of `to`, which is half a vector or whole vectors.
 #[inline(always)]
 fn add<const FMA: bool>(to: &mut [f64], factor: f64, from: &[f64]) {
+    if let (Ok(to), Some(from)) = (<&mut [f64; FEW]>::try_from(&mut *to), from.first_chunk::<FEW>()) {
+        for j in 0..FEW {
+            to[j] = fma::<FMA>(factor, from[j], to[j]);
+        }
+        return;
+    }
     for (to, from) in to.as_chunks_mut::<LANES>().0.iter_mut().zip(from.as_chunks::<LANES>().0) {
         for j in 0..LANES {
             to[j] = fma::<FMA>(factor, from[j], to[j]);

@@ -1,7 +1,9 @@
+use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{Result, require};
+use rayon::prelude::*;
 
 use crate::optimizer::Point;
-use crate::stripes::Stripes;
+use crate::stripes::{STRIPE, Stripes, dots, for_each};
 
 /// What the quasi-Newton optimizers keep between steps, allocated once.
 #[derive(Debug)]
@@ -11,8 +13,9 @@ pub(crate) struct QuasiNewton {
     /// How often a line search may evaluate the function.
     pub(crate) evaluations: u32,
     pub(crate) direction: Vec<f64>,
-    /// The point that a line search is trying.
+    /// The point that a line search is trying; after it, the one before.
     pub(crate) trial: Point,
+    stepped: bool, // whether `trial` holds the point before the last step, which `history` does not know yet
 }
 
 impl QuasiNewton {
@@ -23,6 +26,7 @@ impl QuasiNewton {
             evaluations,
             direction: vec![0.0; dim],
             trial: Point { w: vec![0.0; dim], gradient: vec![0.0; dim], value: 0.0 },
+            stepped: false,
         }
     }
 
@@ -32,38 +36,75 @@ impl QuasiNewton {
         require(evaluations > 0, "evaluations_per_step", "at least 1", evaluations)
     }
 
-    /// Goes from `at` to the point that was tried, and remembers the step.
+    /// Goes from `at` to the point that was tried.
     pub(crate) fn accept(&mut self, at: &mut Point) {
-        let Point { w, gradient, .. } = &self.trial;
-        self.history.push([w, &at.w], [gradient, &at.gradient], &mut self.stripes);
         std::mem::swap(at, &mut self.trial);
+        self.stepped = true;
+    }
+
+    /// Sets `direction` to the estimated inverse curvature at `at` times `gradient`, and returns their product.
+    pub(crate) fn turn(&mut self, at: &Point, gradient: &[f64]) -> f64 {
+        if std::mem::take(&mut self.stepped) {
+            self.history.push([&self.trial, at], gradient);
+        } else {
+            self.history.multiply_all(gradient);
+        }
+        self.history.combine(gradient, &mut self.direction, &mut self.stripes)
     }
 }
 
 /// The last few steps and changes of gradient, from which L-BFGS guesses the curvature (Nocedal 1980).
 ///
+/// The recursion runs on products of the remembered vectors, not on the vectors (Chen, Wang & Zhou 2014): one pass
+/// takes all new products, one adds the vectors up. Vectors are stored in single precision, which halves what both
+/// passes read; the products are those of the stored vectors, so the matrix is positive definite as ever.
 /// One ring of memory, allocated once.
 #[derive(Debug)]
 pub(crate) struct History {
     pairs: Vec<Pair>, // ring
     next: usize,
     len: usize,
-    alpha: Vec<f64>,
+    sy: Vec<f64>,     // [memory × memory] s_i · y_j, by place in the ring
+    yy: Vec<f64>,     // [memory × memory] y_i · y_j
+    stripes: Vec<f64>, // [stripes × products] the products of each stripe
+    products: Vec<Products>, // [memory] of the newest pair and of the vector to turn, with each pair
+    of_s: Vec<f64>,   // [memory] by how much each s enters
+    of_y: Vec<f64>,   // [memory] by how much each y enters
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Default)]
 struct Pair {
-    s: Vec<f64>, // w_{k+1} − w_k
-    y: Vec<f64>, // ∇_{k+1} − ∇_k
-    rho: f64,    // 1 / (s·y)
-    scale: f64,  // s·y / y·y
+    s: Vec<f32>, // w_{k+1} − w_k
+    y: Vec<f32>, // ∇_{k+1} − ∇_k
 }
+
+/// Products with the s and the y of one pair.
+#[derive(Debug, Clone, Copy, Default)]
+struct Products {
+    vs: f64, // the vector to turn · s
+    vy: f64,
+    ys: f64, // the newest y · s
+    sy: f64, // the newest s · y
+    yy: f64,
+}
+
+const PER_PAIR: usize = 5;
 
 impl History {
     /// Room for `memory` pairs over `dim` weights.
     pub(crate) fn new(memory: usize, dim: usize) -> Self {
-        let pair = || Pair { s: vec![0.0; dim], y: vec![0.0; dim], rho: 0.0, scale: 0.0 };
-        History { pairs: (0..memory).map(|_| pair()).collect(), next: 0, len: 0, alpha: vec![0.0; memory] }
+        let pair = || Pair { s: vec![0.0; dim], y: vec![0.0; dim] };
+        History {
+            pairs: (0..memory).map(|_| pair()).collect(),
+            next: 0,
+            len: 0,
+            sy: vec![0.0; memory * memory],
+            yy: vec![0.0; memory * memory],
+            stripes: vec![0.0; dim.div_ceil(STRIPE) * memory * PER_PAIR],
+            products: vec![Products::default(); memory],
+            of_s: vec![0.0; memory],
+            of_y: vec![0.0; memory],
+        }
     }
 
     /// Forgets everything.
@@ -76,68 +117,170 @@ impl History {
         self.len == 0
     }
 
-    /// Remembers a step, unless rounding or a concave stretch made its curvature useless.
-    pub(crate) fn push(
-        &mut self,
-        [w, w_before]: [&[f64]; 2],
-        [gradient, gradient_before]: [&[f64]; 2],
-        stripes: &mut Stripes,
-    ) {
-        let [sy, yy, _] = stripes.sum(w.len(), |range| {
-            let (mut sy, mut yy) = (0.0, 0.0);
-            for k in range {
-                let y = gradient[k] - gradient_before[k];
-                sy += (w[k] - w_before[k]) * y;
-                yy += y * y;
-            }
-            [sy, yy, 0.0]
-        });
-        if sy.is_nan() || sy <= 1e-14 * yy {
-            return;
-        }
-        let pair = &mut self.pairs[self.next];
-        (pair.rho, pair.scale) = (1.0 / sy, sy / yy);
-        for (out, now, before) in [(&mut pair.s, w, w_before), (&mut pair.y, gradient, gradient_before)] {
-            stripes.update(out, |start, out| {
-                for (k, out) in (start..).zip(out) {
-                    *out = now[k] - before[k];
-                }
-                [0.0; 3]
-            });
-        }
-        self.next = (self.next + 1) % self.pairs.len();
-        self.len = (self.len + 1).min(self.alpha.len());
+    /// The place in the ring of the pair that was remembered `k` steps before the newest.
+    fn place(&self, k: usize) -> usize {
+        let memory = self.pairs.len();
+        (self.next + memory - 1 - k) % memory
     }
 
-    /// Turns a gradient into minus the quasi-Newton direction, in place (Nocedal & Wright 2006, algorithm 7.4), and
-    /// returns its product with `gradient`.
-    ///
-    /// Each pass over the vectors adds one of them and takes the product with the next.
-    pub(crate) fn multiply(&mut self, direction: &mut [f64], gradient: &[f64], stripes: &mut Stripes) -> f64 {
-        let n = self.pairs.len();
-        let nth = |k: usize| &self.pairs[(self.next + n - 1 - k) % n]; // the newest is 0
-        let last = match self.len {
-            0 => return stripes.dot(direction, gradient),
-            len => len - 1,
-        };
-        let mut product = stripes.dot(&nth(0).s, direction);
-        for k in 0..=last {
-            self.alpha[k] = nth(k).rho * product;
-            let with = if k < last { &nth(k + 1).s } else { &nth(last).y };
-            product = stripes.add_then_dot(direction, -self.alpha[k], &nth(k).y, with);
-        }
-        // The scaling of the middle is left to the coefficients, and done with the last pass.
-        let scale = nth(0).scale;
-        for k in (0..=last).rev() {
-            let beta = nth(k).rho * product;
-            let factor = self.alpha[k] / scale - beta;
-            let with = if k > 0 { &nth(k - 1).y } else { gradient };
-            product = stripes.add_then_dot(direction, factor, &nth(k).s, with);
-        }
-        stripes.update(direction, |_, direction| {
-            direction.iter_mut().for_each(|d| *d *= scale);
-            [0.0; 3]
+    /// Remembers a step, unless rounding or a concave stretch made its curvature useless, and takes all products
+    /// that [`History::combine`] needs to turn `v`.
+    pub(crate) fn push(&mut self, [before, now]: [&Point; 2], v: &[f64]) {
+        let (memory, slot) = (self.pairs.len(), self.next);
+        let mut newest = std::mem::take(&mut self.pairs[slot]);
+        let (pairs, per_stripe) = (&self.pairs, memory * PER_PAIR);
+        let stripes = self.stripes.par_chunks_mut(per_stripe);
+        let changes = newest.s.par_chunks_mut(STRIPE).zip(newest.y.par_chunks_mut(STRIPE));
+        for_each(v.len(), changes.zip(stripes).enumerate(), |(n, ((s, y), sums))| {
+            let range = n * STRIPE..n * STRIPE + s.len();
+            dispatch(Differ { now: &now.w[range.clone()], before: &before.w[range.clone()], out: s });
+            dispatch(Differ { now: &now.gradient[range.clone()], before: &before.gradient[range.clone()], out: y });
+            let (s, y, v) = (&*s, &*y, &v[range.clone()]);
+            for (place, sums) in sums.as_chunks_mut::<PER_PAIR>().0.iter_mut().enumerate() {
+                let (with_s, with_y) = match place {
+                    _ if place == slot => (s, y),
+                    _ => (&pairs[place].s[range.clone()], &pairs[place].y[range.clone()]),
+                };
+                let ([vs], [vy]) = (dots(with_s, [v]), dots(with_y, [v]));
+                let ([ys], [sy, yy]) = (dots(with_s, [y]), dots(with_y, [s, y]));
+                *sums = [vs, vy, ys, sy, yy];
+            }
         });
-        scale * product
+        self.pairs[slot] = newest;
+        self.add_up();
+        let Products { sy, yy, .. } = self.products[slot];
+        // What stood in the slot is gone either way.
+        self.len = self.len.min(memory - 1);
+        if !(sy.is_finite() && yy.is_finite()) || sy <= 1e-14 * yy {
+            return;
+        }
+        for (place, products) in self.products.iter().enumerate() {
+            self.sy[slot * memory + place] = products.sy;
+            self.sy[place * memory + slot] = products.ys;
+            self.yy[slot * memory + place] = products.yy;
+            self.yy[place * memory + slot] = products.yy;
+        }
+        self.next = (slot + 1) % memory;
+        self.len += 1;
+    }
+
+    /// Takes the products of `v` that [`History::combine`] needs.
+    pub(crate) fn multiply_all(&mut self, v: &[f64]) {
+        if self.len == 0 {
+            return;
+        }
+        let pairs = &self.pairs;
+        let stripes = self.stripes.par_chunks_mut(pairs.len() * PER_PAIR);
+        for_each(v.len(), stripes.zip(v.par_chunks(STRIPE)).enumerate(), |(n, (sums, v))| {
+            let range = n * STRIPE..n * STRIPE + v.len();
+            for (pair, sums) in pairs.iter().zip(sums.as_chunks_mut::<PER_PAIR>().0) {
+                let ([vs], [vy]) = (dots(&pair.s[range.clone()], [v]), dots(&pair.y[range.clone()], [v]));
+                *sums = [vs, vy, 0.0, 0.0, 0.0];
+            }
+        });
+        self.add_up();
+    }
+
+    /// Sums the products of all stripes, in order.
+    fn add_up(&mut self) {
+        self.products.fill(Products::default());
+        for stripe in self.stripes.chunks_exact(self.pairs.len() * PER_PAIR) {
+            for (total, sums) in self.products.iter_mut().zip(stripe.as_chunks::<PER_PAIR>().0) {
+                let [vs, vy, ys, sy, yy] = sums;
+                total.vs += vs;
+                total.vy += vy;
+                total.ys += ys;
+                total.sy += sy;
+                total.yy += yy;
+            }
+        }
+    }
+
+    /// Writes the estimated inverse curvature times `v` to `direction`, and returns their product (Nocedal & Wright
+    /// 2006, algorithm 7.4, in coefficients of the remembered vectors).
+    pub(crate) fn combine(&mut self, v: &[f64], direction: &mut [f64], stripes: &mut Stripes) -> f64 {
+        let memory = self.pairs.len();
+        self.of_s.fill(0.0);
+        self.of_y.fill(0.0);
+        // Until the middle, of_s holds the α of the algorithm, and of_y is −α.
+        for k in 0..self.len {
+            let i = self.place(k);
+            let rest: f64 = (0..k).map(|j| self.place(j)).map(|j| self.of_y[j] * self.sy[i * memory + j]).sum();
+            let alpha = (self.products[i].vs + rest) / self.sy[i * memory + i];
+            (self.of_s[i], self.of_y[i]) = (alpha, -alpha);
+        }
+        let scale = match self.len {
+            0 => 1.0,
+            _ => {
+                let i = self.place(0);
+                self.sy[i * memory + i] / self.yy[i * memory + i]
+            }
+        };
+        self.of_y.iter_mut().for_each(|of_y| *of_y *= scale);
+        for k in (0..self.len).rev() {
+            let i = self.place(k);
+            let places = (0..self.len).map(|j| (j, self.place(j)));
+            let rest = places.map(|(at, j)| {
+                // The coefficients of s are final from the oldest pair up to this one.
+                let of_s = if at > k { self.of_s[j] * self.sy[j * memory + i] } else { 0.0 };
+                self.of_y[j] * self.yy[i * memory + j] + of_s
+            });
+            let product = scale * self.products[i].vy + rest.sum::<f64>();
+            self.of_s[i] -= product / self.sy[i * memory + i];
+        }
+        let [product, ..] = stripes.update(direction, |start, out| {
+            let range = start..start + out.len();
+            out.copy_from_slice(&v[range.clone()]);
+            let mut factor = scale;
+            for k in 0..self.len {
+                let i = self.place(k);
+                let (s, y) = (&self.pairs[i].s[range.clone()], &self.pairs[i].y[range.clone()]);
+                dispatch(Combine { out, factor, of_s: self.of_s[i], s, of_y: self.of_y[i], y });
+                factor = 1.0;
+            }
+            let [product] = dots(out, [&v[range]]);
+            [product, 0.0, 0.0]
+        });
+        product
+    }
+}
+
+/// `out = now − before`.
+struct Differ<'a> {
+    now: &'a [f64],
+    before: &'a [f64],
+    out: &'a mut [f32],
+}
+
+impl Kernel for Differ<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for ((out, now), before) in self.out.iter_mut().zip(self.now).zip(self.before) {
+            *out = (now - before) as f32;
+        }
+    }
+}
+
+/// `out = factor · out + of_s · s + of_y · y`.
+struct Combine<'a> {
+    out: &'a mut [f64],
+    factor: f64,
+    of_s: f64,
+    s: &'a [f32],
+    of_y: f64,
+    y: &'a [f32],
+}
+
+impl Kernel for Combine<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Combine { out, factor, of_s, s, of_y, y } = self;
+        for ((out, &s), &y) in out.iter_mut().zip(s).zip(y) {
+            *out = fma::<FMA>(of_s, s.into(), fma::<FMA>(of_y, y.into(), factor * *out));
+        }
     }
 }

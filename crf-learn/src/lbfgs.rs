@@ -47,8 +47,7 @@ const ROUNDING: f64 = 1e-13;
 impl Step for QuasiNewton {
     fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
         loop {
-            self.direction.copy_from_slice(&at.gradient);
-            let slope = -self.history.multiply(&mut self.direction, &at.gradient, &mut self.stripes);
+            let slope = -self.turn(at, &at.gradient);
             // Without history the direction is the gradient, and the first step has length one.
             let first = if self.history.is_empty() { (-slope).sqrt().recip() } else { 1.0 };
             if slope < 0.0 && self.search(f, at, slope, first)? {

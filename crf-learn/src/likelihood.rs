@@ -96,7 +96,6 @@ impl Objective for Likelihood<'_> {
     fn finish(&self, w: &[f64], total: &Part, gradient: &mut [f64]) -> f64 {
         let (packed, sums) = total.vector.split_at(self.scorer.n_packed());
         let mut value = total.value;
-        gradient.fill(0.0);
         self.scorer.unpack(packed, sums, gradient);
         for &(k, observed) in &self.observed {
             gradient[k] -= observed;

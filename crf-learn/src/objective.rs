@@ -1,4 +1,4 @@
-use crf_core::{Result, Scratch};
+use crf_core::{Aligned, Result, Scratch};
 
 /// A function of the weights that is a sum over the items (sequences) of a corpus.
 ///
@@ -22,12 +22,12 @@ pub trait Objective: Send + Sync {
 }
 
 /// The sum over some of the items.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Part {
     /// The value.
     pub value: f64,
     /// As many numbers as [`Objective::part_len`] asked for.
-    pub vector: Vec<f64>,
+    pub vector: Aligned,
     /// Whether all inference behind it was exact.
     pub exact: bool,
 }
@@ -35,7 +35,7 @@ pub struct Part {
 impl Part {
     /// An empty sum of `len` numbers.
     pub fn new(len: usize) -> Self {
-        Part { value: 0.0, vector: vec![0.0; len], exact: true }
+        Part { value: 0.0, vector: Aligned::zeros(len), exact: true }
     }
 
     /// Empties the sum.

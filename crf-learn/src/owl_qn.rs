@@ -56,9 +56,7 @@ impl Step for Started {
                 }
                 [0.0; 3]
             });
-            self.inner.direction.copy_from_slice(&self.pseudo);
-            let product =
-                self.inner.history.multiply(&mut self.inner.direction, &self.pseudo, &mut self.inner.stripes);
+            let product = self.inner.turn(at, &self.pseudo);
             for (d, pseudo) in self.inner.direction.iter_mut().zip(&self.pseudo) {
                 // Only moves against the pseudo-gradient are sure to go down.
                 if *d * pseudo <= 0.0 {

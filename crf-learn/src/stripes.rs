@@ -1,7 +1,10 @@
+use std::ops::Range;
+
+use crf_core::simd::{Kernel, dispatch, fma};
 use rayon::prelude::*;
 
 /// How many weights are handled at a time: a stripe of a few vectors fits a core's cache.
-const STRIPE: usize = 1 << 13;
+pub(crate) const STRIPE: usize = 1 << 13;
 /// Below so many weights other threads do not pay.
 const ENOUGH: usize = 1 << 16;
 
@@ -25,27 +28,17 @@ impl Stripes {
         out: &mut [f64],
         f: impl Fn(usize, &mut [f64]) -> [f64; 3] + Sync,
     ) -> [f64; 3] {
+        let dim = out.len();
         let work = |(n, (out, sums)): (usize, (&mut [f64], &mut [f64; 3]))| *sums = f(n * STRIPE, out);
-        if out.len() < ENOUGH {
-            out.chunks_mut(STRIPE).zip(&mut self.sums).enumerate().for_each(work);
-        } else {
-            out.par_chunks_mut(STRIPE).zip(&mut self.sums).enumerate().for_each(work);
-        }
+        let (out, sums) = (out.par_chunks_mut(STRIPE), self.sums.par_iter_mut());
+        for_each(dim, out.zip(sums).enumerate(), work);
         self.total()
     }
 
     /// Calls `f` with the range of each stripe of `dim` numbers; the sums of what it returns.
-    pub(crate) fn sum(
-        &mut self,
-        dim: usize,
-        f: impl Fn(std::ops::Range<usize>) -> [f64; 3] + Sync,
-    ) -> [f64; 3] {
+    pub(crate) fn sum(&mut self, dim: usize, f: impl Fn(Range<usize>) -> [f64; 3] + Sync) -> [f64; 3] {
         let work = |(n, sums): (usize, &mut [f64; 3])| *sums = f(n * STRIPE..dim.min((n + 1) * STRIPE));
-        if dim < ENOUGH {
-            self.sums.iter_mut().enumerate().for_each(work);
-        } else {
-            self.sums.par_iter_mut().enumerate().for_each(work);
-        }
+        for_each(dim, self.sums.par_iter_mut().enumerate(), work);
         self.total()
     }
 
@@ -56,28 +49,75 @@ impl Stripes {
 
     /// Σ a_k b_k.
     pub(crate) fn dot(&mut self, a: &[f64], b: &[f64]) -> f64 {
-        self.sum(a.len(), |range| [dot(&a[range.clone()], &b[range]), 0.0, 0.0])[0]
-    }
-
-    /// `to += factor · from`, and then Σ to_k with_k, in one pass.
-    pub(crate) fn add_then_dot(&mut self, to: &mut [f64], factor: f64, from: &[f64], with: &[f64]) -> f64 {
-        let sums = self.update(to, |start, to| {
-            to.iter_mut().zip(&from[start..]).for_each(|(to, from)| *to += factor * from);
-            [dot(to, &with[start..start + to.len()]), 0.0, 0.0]
-        });
-        sums[0]
+        self.sum(a.len(), |range| {
+            let [product] = dots(&a[range.clone()], [&b[range]]);
+            [product, 0.0, 0.0]
+        })[0]
     }
 }
 
-/// Σ a_k b_k in eight running sums, so that it vectorises and always rounds the same way.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    for (a, b) in a.iter().zip(b) {
-        for k in 0..8 {
-            sums[k] += a[k] * b[k];
-        }
+/// Calls `work` with every item of a pass over `dim` numbers: on all cores, or on this one if that is quicker.
+pub(crate) fn for_each<I: IndexedParallelIterator>(dim: usize, items: I, work: impl Fn(I::Item) + Sync + Send) {
+    let least = if dim < ENOUGH { usize::MAX } else { 1 };
+    items.with_min_len(least).for_each(work);
+}
+
+/// A number as it is stored.
+pub(crate) trait Stored: Copy {
+    fn number(self) -> f64;
+}
+
+impl Stored for f64 {
+    #[inline(always)]
+    fn number(self) -> f64 {
+        self
     }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
+}
+
+impl Stored for f32 {
+    #[inline(always)]
+    fn number(self) -> f64 {
+        self.into()
+    }
+}
+
+/// The product of `a` with each of several vectors, in running sums that vectorise and always round the same way.
+pub(crate) fn dots<const N: usize, A: Stored, B: Stored>(a: &[A], with: [&[B]; N]) -> [f64; N] {
+    dispatch(Dots { a, with })
+}
+
+struct Dots<'a, const N: usize, A, B> {
+    a: &'a [A],
+    with: [&'a [B]; N],
+}
+
+impl<const N: usize, A: Stored, B: Stored> Kernel for Dots<'_, N, A, B> {
+    type Output = [f64; N];
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> [f64; N] {
+        const LANES: usize = 16;
+        let Dots { a, with } = self;
+        let (whole, rest) = a.as_chunks::<LANES>();
+        let with = with.map(|b| b[..a.len()].as_chunks::<LANES>());
+        let mut sums = [[0.0; LANES]; N];
+        for (at, a) in whole.iter().enumerate() {
+            for n in 0..N {
+                let b = &with[n].0[at];
+                for k in 0..LANES {
+                    sums[n][k] = fma::<FMA>(a[k].number(), b[k].number(), sums[n][k]);
+                }
+            }
+        }
+        let mut totals = [0.0; N];
+        for n in 0..N {
+            for k in 0..LANES {
+                totals[n] += sums[n][k];
+            }
+            for (a, b) in rest.iter().zip(with[n].1) {
+                totals[n] += a.number() * b.number();
+            }
+        }
+        totals
+    }
 }

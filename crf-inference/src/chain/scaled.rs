@@ -24,18 +24,12 @@ const SMALLEST_PRODUCT: f64 = 1e-250;
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     tables: ExpTables,
-    psi: Vec<f64>, // [T × P] exp(ψ_t(j) − max), zeros behind the labels; ψ_t ∘ β_t once β_t is known
-    alpha: Vec<f64>, // [T × P] forward
-    beta: Vec<f64>, // [T × P] backward
-    scale: Vec<Scale>, // [T]
-    sums: Vec<f64>, // [L × P] Σ_t α_{t−1} ⊗ (ψ_t ∘ β_t) of the shared table
-}
-
-/// What makes probabilities of the products of forward and backward rows.
-#[derive(Debug, Clone, Copy, Default)]
-struct Scale {
-    node: f64, // 1 / Σ_j α_t(j) β_t(j)
-    edge: f64, // 1 / Σ_ij α_t(i) exp A_{t+1}(i, j) ψ_{t+1}(j) β_{t+1}(j)
+    psi: Vec<f64>,     // [T × P] exp(ψ_t(j) − max), zeros behind the labels
+    alpha: Vec<f64>,   // [T × P] forward
+    beta: Vec<f64>,    // [T × P] backward
+    after: Vec<f64>,   // [T × P] ψ_t ∘ β_t
+    factors: Vec<f64>, // [T] by which the sum of β_t was multiplied, 1 / Σ β_{t+1}
+    sums: Vec<f64>,    // [L × P] Σ_t α_{t−1} ⊗ (ψ_t ∘ β_t) of the shared table
 }
 
 /// exp(table − max) of every table, and its transpose, for one version of the tables.
@@ -64,7 +58,7 @@ pub(super) fn infer(
     if len == 0 {
         return Some(0.0);
     }
-    let Workspace { tables, psi, alpha, beta, scale, sums } = workspace;
+    let Workspace { tables, psi, alpha, beta, after, factors, sums } = workspace;
     let width = padded(labels);
     if len > 1 && tables.version != p.tables().version {
         tables.version = p.tables().version;
@@ -73,12 +67,12 @@ pub(super) fn infer(
     if len > 1 && !tables.safe {
         return None;
     }
-    psi.resize(len * width, 0.0);
-    alpha.resize(len * width, 0.0);
-    beta.resize(len * width, 0.0);
-    scale.resize(len, Scale::default());
+    for rows in [&mut *psi, &mut *alpha, &mut *beta, &mut *after] {
+        rows.resize(len * width, 0.0);
+    }
+    factors.resize(len, 0.0);
     sums.resize(labels * width, 0.0);
-    let mut pass = Pass { p, len, labels, width, tables, psi, alpha, beta, scale, sums };
+    let mut pass = Pass { p, len, labels, width, tables, psi, alpha, beta, after, factors, sums };
     // Nothing is added to the caller's sums before every step has been found safe.
     if width == 4 { dispatch(Run::<4>(&mut pass, out)) } else { dispatch(Run::<8>(&mut pass, out)) }
 }
@@ -163,7 +157,8 @@ struct Pass<'a, 'p> {
     psi: &'a mut [f64],
     alpha: &'a mut [f64],
     beta: &'a mut [f64],
-    scale: &'a mut [Scale],
+    after: &'a mut [f64],
+    factors: &'a mut [f64],
     sums: &'a mut [f64],
 }
 
@@ -179,10 +174,18 @@ impl<const B: usize> Kernel for Run<'_, '_, '_, '_, B> {
         if B == 4 {
             pass.width = 4; // known when compiling
         }
-        let log_z = exponentiate::<B, FMA>(pass)? + forward::<B, FMA>(pass)?;
-        backward::<B, FMA>(pass)?;
-        believe::<B, FMA>(pass, out);
-        Some(log_z)
+        let shift = exponentiate::<B, FMA>(pass)?;
+        let (mut forward, mut backward) = (Forward::<B>::new(), Backward::<B>::new());
+        // Neither waits for the other, so the processor works on both at a time.
+        for t in 0..pass.len {
+            forward.step::<FMA>(pass, t)?;
+            backward.step::<FMA>(pass, pass.len - 1 - t);
+        }
+        let log_z = forward.finish()?;
+        backward.finish()?;
+        node_beliefs::<B, FMA>(pass, out.node)?;
+        edge_beliefs::<B, FMA>(pass, &mut out.edge);
+        Some(shift + log_z)
     }
 }
 
@@ -198,7 +201,7 @@ fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Opt
     Some(shift)
 }
 
-/// `row · table`: four blocks of `B` columns at a time in registers, then two, then one.
+/// `row · table`: up to four blocks of `B` columns at a time in registers.
 #[inline(always)]
 fn times<const B: usize, const FMA: bool>(row: &[f64], table: &[f64], width: usize, out: &mut [f64]) {
     let (table, out) = (table.as_chunks::<B>().0, out.as_chunks_mut::<B>().0);
@@ -208,12 +211,11 @@ fn times<const B: usize, const FMA: bool>(row: &[f64], table: &[f64], width: usi
         blocks::<4, B, FMA>(row, table, n_blocks, at, out);
         at += 4;
     }
-    if at + 2 <= n_blocks {
-        blocks::<2, B, FMA>(row, table, n_blocks, at, out);
-        at += 2;
-    }
-    if at < n_blocks {
-        blocks::<1, B, FMA>(row, table, n_blocks, at, out);
+    match n_blocks - at {
+        3 => blocks::<3, B, FMA>(row, table, n_blocks, at, out),
+        2 => blocks::<2, B, FMA>(row, table, n_blocks, at, out),
+        1 => blocks::<1, B, FMA>(row, table, n_blocks, at, out),
+        _ => {}
     }
 }
 
@@ -297,14 +299,24 @@ fn is_safe<const B: usize>(smallest: &[f64; B]) -> bool {
     smallest.iter().all(|&x| x >= SMALLEST)
 }
 
-/// α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}; log Z but for the shifts of the nodes.
-#[inline(always)]
-fn forward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
-    let (n, width) = (pass.labels, pass.width);
-    let size = n * width;
+/// α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}.
+struct Forward<const B: usize> {
+    log_z: f64, // but for the shifts of the nodes, and for `product`
     // Logarithms are slow: sums are multiplied up until the product comes near the end of its range.
-    let (mut log_z, mut product, mut factor, mut smallest) = (0.0, 1.0, 1.0, [1.0; B]);
-    for t in 0..pass.len {
+    product: f64,
+    factor: f64,
+    smallest: [f64; B],
+}
+
+impl<const B: usize> Forward<B> {
+    #[inline(always)]
+    fn new() -> Self {
+        Forward { log_z: 0.0, product: 1.0, factor: 1.0, smallest: [1.0; B] }
+    }
+
+    #[inline(always)]
+    fn step<const FMA: bool>(&mut self, pass: &mut Pass<'_, '_>, t: usize) -> Option<()> {
+        let (n, width) = (pass.labels, pass.width);
         let psi = &pass.psi[t * width..(t + 1) * width];
         let (past, now) = pass.alpha.split_at_mut(t * width);
         let now = &mut now[..width];
@@ -312,85 +324,118 @@ fn forward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f
             now.copy_from_slice(psi);
         } else {
             let k = pass.p.tables().of_edge.table(t - 1);
-            log_z += pass.tables.shift[k];
-            let exp = &pass.tables.exp[k * size..(k + 1) * size];
+            self.log_z += pass.tables.shift[k];
+            let exp = &pass.tables.exp[k * n * width..(k + 1) * n * width];
             times::<B, FMA>(&past[(t - 1) * width..(t - 1) * width + n], exp, width, now);
             for (now, psi) in now.as_chunks_mut::<B>().0.iter_mut().zip(psi.as_chunks::<B>().0) {
                 for j in 0..B {
-                    now[j] *= psi[j] * factor;
+                    now[j] *= psi[j] * self.factor;
                 }
             }
         }
-        let sum = sum::<B>(now, &mut smallest);
-        factor = 1.0 / sum;
-        product *= sum;
-        if !(1e-100..1e100).contains(&product) {
+        let sum = sum::<B>(now, &mut self.smallest);
+        self.factor = 1.0 / sum;
+        self.product *= sum;
+        if !(1e-100..1e100).contains(&self.product) {
             // Also where a row is all zeros, or not a number.
             if sum.is_nan() || sum < SMALLEST {
                 return None;
             }
-            log_z += product.ln();
-            product = 1.0;
+            self.log_z += self.product.ln();
+            self.product = 1.0;
         }
+        Some(())
     }
-    is_safe(&smallest).then_some(log_z + product.ln())
+
+    /// log Z but for the shifts of the nodes.
+    #[inline(always)]
+    fn finish(self) -> Option<f64> {
+        is_safe(&self.smallest).then(|| self.log_z + self.product.ln())
+    }
 }
 
-/// β_t = exp A_{t+1} · (ψ_{t+1} ∘ β_{t+1}) / Σ β_{t+1}, and the scales of all beliefs.
-#[inline(always)]
-fn backward<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<()> {
-    let (n, width) = (pass.labels, pass.width);
-    let size = n * width;
-    let (mut factor, mut smallest) = (1.0, [1.0; B]);
-    for t in (0..pass.len).rev() {
+/// β_t = exp A_{t+1} · (ψ_{t+1} ∘ β_{t+1}) / Σ β_{t+1}.
+struct Backward<const B: usize> {
+    factor: f64,
+    smallest: [f64; B],
+}
+
+impl<const B: usize> Backward<B> {
+    #[inline(always)]
+    fn new() -> Self {
+        Backward { factor: 1.0, smallest: [1.0; B] }
+    }
+
+    #[inline(always)]
+    fn step<const FMA: bool>(&mut self, pass: &mut Pass<'_, '_>, t: usize) {
+        let (n, width) = (pass.labels, pass.width);
         let now = &mut pass.beta[t * width..(t + 1) * width];
+        let (after, later) = pass.after[t * width..].split_at_mut(width);
         if t + 1 == pass.len {
             now[..n].fill(1.0);
             now[n..].fill(0.0);
         } else {
             let k = pass.p.tables().of_edge.table(t);
-            let after = &pass.psi[(t + 1) * width..(t + 1) * width + n];
-            times::<B, FMA>(after, &pass.tables.transposed[k * size..(k + 1) * size], width, now);
-            for now in now.iter_mut() {
-                *now *= factor;
+            let transposed = &pass.tables.transposed[k * n * width..(k + 1) * n * width];
+            times::<B, FMA>(&later[..n], transposed, width, now);
+            for now in now.as_chunks_mut::<B>().0 {
+                for j in 0..B {
+                    now[j] *= self.factor;
+                }
             }
         }
-        let total = product::<B, FMA>(&pass.alpha[t * width..(t + 1) * width], now);
-        // Also when it is not a number.
-        if total.is_nan() || total < SMALLEST_PRODUCT {
-            return None;
-        }
-        pass.scale[t] = Scale { node: 1.0 / total, edge: factor / total };
-        factor = 1.0 / sum::<B>(now, &mut smallest);
-        let psi = &mut pass.psi[t * width..(t + 1) * width];
-        for (psi, now) in psi.as_chunks_mut::<B>().0.iter_mut().zip(now.as_chunks::<B>().0) {
+        pass.factors[t] = self.factor;
+        self.factor = 1.0 / sum::<B>(now, &mut self.smallest);
+        let psi = &pass.psi[t * width..(t + 1) * width];
+        let rows = after.as_chunks_mut::<B>().0.iter_mut().zip(psi.as_chunks::<B>().0).zip(now.as_chunks::<B>().0);
+        for ((after, psi), now) in rows {
             for j in 0..B {
-                psi[j] *= now[j];
+                after[j] = psi[j] * now[j];
             }
         }
     }
-    let finite = pass.scale.iter().all(|scale| scale.edge.is_finite());
-    (finite && is_safe(&smallest)).then_some(())
+
+    #[inline(always)]
+    fn finish(self) -> Option<()> {
+        is_safe(&self.smallest).then_some(())
+    }
 }
 
-/// Turns forward and backward rows into the beliefs that were asked for; nothing can fail any more.
+/// Turns forward and backward rows into beliefs; forward rows are left scaled for [`edge_beliefs`].
+///
+/// Σ_j α_t(j) β_t(j) is what the products of a node must be divided by, and those of the edge behind it by that
+/// over the factor of β_t.
 #[inline(always)]
-fn believe<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, out: &mut Beliefs<'_>) {
+fn node_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, node: &mut [f64]) -> Option<()> {
+    let (n, width) = (pass.labels, pass.width);
+    let mut safe = true;
+    let rows = pass.alpha.chunks_exact_mut(width).zip(pass.beta.chunks_exact_mut(width));
+    for ((alpha, beta), (node, factor)) in rows.zip(node.chunks_exact_mut(n).zip(&*pass.factors)) {
+        let total = product::<B, FMA>(alpha, beta);
+        let (of_node, of_edge) = (1.0 / total, factor / total);
+        // Neither holds for what is not a number.
+        safe &= total >= SMALLEST_PRODUCT && of_edge.is_finite();
+        let rows = alpha.as_chunks_mut::<B>().0.iter_mut().zip(beta.as_chunks_mut::<B>().0);
+        for (alpha, beta) in rows {
+            for j in 0..B {
+                beta[j] *= alpha[j] * of_node;
+                alpha[j] *= of_edge;
+            }
+        }
+        node.copy_from_slice(&beta[..n]);
+    }
+    safe.then_some(())
+}
+
+/// Puts the beliefs in edges where they were asked for; nothing can fail any more.
+#[inline(always)]
+fn edge_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, edge: &mut EdgeBeliefs<'_>) {
     let (n, width) = (pass.labels, pass.width);
     let size = n * width;
-    for t in 0..pass.len {
-        let (alpha, beta) = (&pass.alpha[t * width..t * width + n], &pass.beta[t * width..t * width + n]);
-        let node = &mut out.node[t * n..(t + 1) * n];
-        for ((node, alpha), beta) in node.iter_mut().zip(alpha).zip(beta) {
-            *node = alpha * beta * pass.scale[t].node;
-        }
-    }
-    if pass.len < 2 || matches!(out.edge, EdgeBeliefs::None) {
+    if pass.len < 2 || matches!(edge, EdgeBeliefs::None) {
         return;
     }
-    if let (EdgeBeliefs::PerTable { sums, weight }, EdgeTables::Shared) =
-        (&mut out.edge, pass.p.tables().of_edge)
-    {
+    if let (EdgeBeliefs::PerTable { sums, weight }, EdgeTables::Shared) = (&mut *edge, pass.p.tables().of_edge) {
         pass.sums.fill(0.0);
         let mut t = 1;
         while t + 4 <= pass.len {
@@ -401,44 +446,44 @@ fn believe<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, out: &mut B
             add_outer::<1, B, FMA>(pass, t);
             t += 1;
         }
-        for i in 0..n {
-            for j in 0..n {
-                sums[i * n + j] += *weight * pass.sums[i * width + j] * pass.tables.exp[i * width + j];
+        let products = pass.sums.chunks_exact(width).zip(pass.tables.exp.chunks_exact(width));
+        for (sums, (products, exp)) in sums.chunks_exact_mut(n).zip(products) {
+            for ((sum, product), exp) in sums.iter_mut().zip(products).zip(exp) {
+                *sum += *weight * product * exp;
             }
         }
         return;
     }
     for t in 1..pass.len {
         let before = &pass.alpha[(t - 1) * width..t * width];
-        let after = &pass.psi[t * width..(t + 1) * width];
-        let scale = pass.scale[t - 1].edge;
+        let after = &pass.after[t * width..(t + 1) * width];
         let k = pass.p.tables().of_edge.table(t - 1);
         let exp = &pass.tables.exp[k * size..(k + 1) * size];
-        match &mut out.edge {
+        match edge {
             EdgeBeliefs::PerTable { sums, weight } => {
                 let at = pass.p.tables().starts[k];
-                add_pairs::<FMA>(&mut sums[at..at + n * n], before, exp, after, *weight * scale, n, width);
+                add_pairs::<FMA>(&mut sums[at..at + n * n], before, exp, after, *weight, n, width);
             }
             EdgeBeliefs::PerEdge(each) => {
                 let each = &mut each[(t - 1) * n * n..t * n * n];
                 each.fill(0.0);
-                add_pairs::<FMA>(each, before, exp, after, scale, n, width);
+                add_pairs::<FMA>(each, before, exp, after, 1.0, n, width);
             }
             EdgeBeliefs::None => {}
         }
     }
 }
 
-/// Adds α_{t−1} ⊗ (ψ_t ∘ β_t), scaled, of `M` steps at once: a row of sums is loaded and stored once for all of them.
+/// Adds α_{t−1} ⊗ (ψ_t ∘ β_t) of `M` steps at once: a row of sums is loaded and stored once for all of them.
 #[inline(always)]
 fn add_outer<const M: usize, const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, t: usize) {
     let width = pass.width;
     let n_blocks = width / B;
-    let after = pass.psi[t * width..(t + M) * width].as_chunks::<B>().0;
+    let after = pass.after[t * width..(t + M) * width].as_chunks::<B>().0;
     for (i, row) in pass.sums.chunks_exact_mut(width).enumerate() {
         let mut before = [0.0; M];
         for m in 0..M {
-            before[m] = pass.alpha[(t - 1 + m) * width + i] * pass.scale[t - 1 + m].edge;
+            before[m] = pass.alpha[(t - 1 + m) * width + i];
         }
         for (b, row) in row.as_chunks_mut::<B>().0.iter_mut().enumerate() {
             let mut sums = *row;
