@@ -17,7 +17,7 @@ pub struct Lbfgs {
 
 impl Default for Lbfgs {
     fn default() -> Self {
-        Lbfgs { memory: 6, evaluations_per_step: 30 }
+        Lbfgs { memory: 8, evaluations_per_step: 30 }
     }
 }
 

@@ -80,7 +80,7 @@ pub struct StopRule {
 
 impl Default for StopRule {
     fn default() -> Self {
-        StopRule { iterations: 1000, tolerance: 1e-5, delta: 1e-7, period: 10 }
+        StopRule { iterations: 1000, tolerance: 1e-5, delta: 1e-5, period: 10 }
     }
 }
 
