@@ -25,7 +25,9 @@ mod csv;
 mod jsonl;
 
 mod file;
+mod held_out;
 mod observation_driven_transitions;
+mod ocr;
 mod pima_markov;
 mod redundant_observations;
 
@@ -34,8 +36,10 @@ pub use crate::crfsuite::Crfsuite;
 pub use crate::csv::Csv;
 pub use crate::file::File;
 pub use crate::format::{Format, open};
+pub use crate::held_out::{HeldOut, Role};
 pub use crate::jsonl::Jsonl;
 pub use crate::observation_driven_transitions::ObservationDrivenTransitions;
+pub use crate::ocr::Ocr;
 pub use crate::pima_markov::{PimaMarkov, Pool};
 pub use crate::redundant_observations::RedundantObservations;
 pub use crate::size::Size;
