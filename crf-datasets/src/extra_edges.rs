@@ -95,15 +95,20 @@ impl ExtraEdges {
         Schema::graph(of.channels().to_vec(), of.kinds().to_vec(), relations)
     }
 
-    /// The data with these edges; `schema` is what [`ExtraEdges::schema`] makes of theirs.
+    /// The data with these edges.
+    ///
+    /// `schema` is what [`ExtraEdges::schema`] made of theirs. It may be theirs already, as when a model of graphs is
+    /// to label chains that were read with its schema.
     pub fn add(&self, data: &Dataset, schema: &Arc<Schema>) -> Result<Dataset> {
-        let first = data.schema().relations().len() as u16;
+        let relations = self.relations();
+        let relations: Vec<u16> =
+            relations.iter().map(|name| schema.relation(name)).collect::<Result<_>>()?;
         with_edges(data, schema, |i| {
             let mut edges: Vec<Edge> = edges_of(data.shape(i)).collect();
             let mut joined: HashSet<(u32, u32)> =
                 edges.iter().map(|e| (e.u.min(e.v), e.u.max(e.v))).collect();
-            let (x, mut relation) = (data.sequence(i), first);
-            let mut join = |pairs: &mut dyn Iterator<Item = (usize, usize)>, most: usize| {
+            let x = data.sequence(i);
+            let mut join = |relation: u16, most: usize, pairs: &mut dyn Iterator<Item = (usize, usize)>| {
                 let mut left = most;
                 for (u, v) in pairs.map(|(u, v)| (u as u32, v as u32)) {
                     if joined.insert((u, v)) {
@@ -111,14 +116,14 @@ impl ExtraEdges {
                         edges.push(Edge { u, v, relation });
                     }
                 }
-                relation += 1;
                 Some(())
             };
-            for &distance in &self.distances {
-                join(&mut (distance..x.len()).map(|t| (t - distance, t)), usize::MAX);
+            let (of_distances, of_same) = relations.split_at(self.distances.len());
+            for (&distance, &relation) in self.distances.iter().zip(of_distances) {
+                join(relation, usize::MAX, &mut (distance..x.len()).map(|t| (t - distance, t)));
             }
-            for rule in &self.same {
-                join(&mut rule.pairs(&x, schema)?, rule.most).ok_or_else(|| {
+            for (rule, &relation) in self.same.iter().zip(of_same) {
+                join(relation, rule.most, &mut rule.pairs(&x, schema)?).ok_or_else(|| {
                     let want =
                         format!("at least the number of `{}` edges that a sequence gets", rule.relation);
                     let got = format!("{}; or set `later` below {}", rule.most, rule.later);

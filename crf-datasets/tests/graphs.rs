@@ -143,12 +143,15 @@ fn added_edges_change_nothing_else() {
 fn words_that_training_never_saw_are_joined_and_keep_their_names() {
     let train = read(&Conll::default(), "a X\nb Y\n").unwrap();
     let schema = train.schema();
-    let test =
-        batches(&Conll::default(), b"New Z\na X\nNew Y\nb X\nOld X\n", Some(schema), 1).unwrap().remove(0);
+    let text = b"New Z\na X\nNew Y\nb X\nOld X\n";
+    let test = batches(&Conll::default(), text, Some(schema), 1).unwrap().remove(0);
     let same = vec![SameSymbol { capitalised: true, ..skip("column1") }];
     let extra = ExtraEdges { distances: vec![], same };
     let graph = extra.add(&test, &Arc::new(extra.schema(schema).unwrap())).unwrap();
     assert_eq!(edges(&graph, 0).last(), Some(&(0, 2, "skip")));
+    let with_its_schema = batches(&Conll::default(), text, Some(graph.schema()), 1).unwrap().remove(0);
+    assert!(with_its_schema.is_chains());
+    assert_eq!(extra.add(&with_its_schema, graph.schema()).unwrap(), graph);
     let x = graph.sequence(0);
     let words: Vec<_> = x.symbol(0).iter().map(|&word| x.symbol_name(0, word).unwrap()).collect();
     assert_eq!(words, ["New", "a", "New", "b", "Old"]);
@@ -167,6 +170,19 @@ fn features_address_relations_by_name() {
     assert_eq!(fitted.map(&corpus).unwrap().len(), 4, "one for each of three relations, and one");
     let error = features(r#"[{"transition": "one", "relation": "skp"}]"#).unwrap_err().to_string();
     assert_eq!(error, "unknown relation `skp`, did you mean `skip`?");
+}
+
+#[test]
+fn features_address_kinds_by_name() {
+    let size = Size { sequences: 2, length: 3 };
+    let data = CoupledChains { train: size, ..Default::default() }.load(&Seed::new(1)).unwrap().train;
+    let features =
+        r#"[{"state": "value", "kind": "context"}, {"transition": "one", "relation": "state-context"}]"#;
+    let fitted = serde_json::from_str::<Features>(features).unwrap().fit(&data).unwrap();
+    let corpus = fitted.encode(Arc::new(data)).unwrap();
+    assert_eq!(fitted.map(&corpus).unwrap().len(), 9 * 3 + 6 * 3);
+    let of_node = |n: usize| corpus.nodes().for_each(n, |_, _| panic!("node {n} is a state"));
+    (0..3).for_each(of_node);
 }
 
 #[test]
