@@ -20,8 +20,8 @@ use crate::size::Size;
 /// are joined to their right and lower neighbours by the relations `right` and `down`. The true model is then
 /// log-linear: brightness and intercept for each label, β on the diagonal of both relations.
 ///
-/// So many sweeps give a draw that is close to the model below the critical β of log(1 + √q) for q labels (0.88
-/// for two); above it the field freezes into patches of its start.
+/// A hundred sweeps come close to the model below the critical β, which is log(1 + √q) for q labels (0.88 for
+/// two); above it the field freezes into patches of its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PottsGrid {

@@ -1,7 +1,11 @@
 //! The draws have the frequencies that their sources state, within four standard deviations at fixed seeds.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use crf_core::{Dataset, Label, Seed, Sequence, Source};
+use std::sync::Arc;
+
+use crf_core::{
+    Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
+};
 use crf_datasets::{
     CoupledChains, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,
 };
@@ -165,15 +169,18 @@ fn both_nodes_of_a_step_see_the_same_noisy_labels() {
     }
 }
 
+/// How many edges of an image join equal labels.
+fn equal_neighbours(data: &Dataset, y: &[Label]) -> f64 {
+    let shape = data.shape(0);
+    count(shape.n_edges(), |e| y[shape.ends(e).0] == y[shape.ends(e).1]) as f64
+}
+
 #[test]
 fn potts_fields_have_as_many_equal_neighbours_as_enumeration_says() {
     let source =
         PottsGrid { rows: 2, columns: 3, labels: 3, coupling: 0.6, train: 4000, ..Default::default() };
     let data = train(&source);
-    let equal = |y: &[Label]| {
-        let shape = data.shape(0);
-        count(shape.n_edges(), |e| y[shape.ends(e).0] == y[shape.ends(e).1]) as f64
-    };
+    let equal = |y: &[Label]| equal_neighbours(&data, y);
     let fields = (0..3_u32.pow(6)).map(|k| (0..6).map(|n| k / 3_u32.pow(n) % 3).collect::<Vec<Label>>());
     let (mut z, mut mean, mut square) = (0.0, 0.0, 0.0);
     for k in fields.map(|y| equal(&y)) {
@@ -186,6 +193,47 @@ fn potts_fields_have_as_many_equal_neighbours_as_enumeration_says() {
     for label in 0..3 {
         near(count(4000, |i| data.sequence(i).labels()[4] == Some(label)), 4000, 1.0 / 3.0);
     }
+}
+
+#[test]
+fn potts_images_follow_the_log_linear_model_that_their_documentation_states() {
+    const IMAGES: usize = 2000;
+    let (coupling, noise) = (0.7, 0.8);
+    let grid =
+        PottsGrid { rows: 2, columns: 2, labels: 3, coupling, noise, train: IMAGES, ..Default::default() };
+    let data = Arc::new(train(&grid));
+    let features = r#"["intercept", {"state": "value"}, "transition"]"#;
+    let fitted = serde_json::from_str::<Features>(features).unwrap().fit(&data).unwrap();
+    let corpus = fitted.encode(data.clone()).unwrap();
+    let map = Arc::new(fitted.map(&corpus).unwrap());
+    // A normal density around y, as factors of 1 and x.
+    let weight = |k: usize| match map.feature(k).1 {
+        Target::State(y) if map.is_intercept(k) => -f64::from(y * y) / (2.0 * noise * noise),
+        Target::State(y) => f64::from(y) / (noise * noise),
+        Target::Transition(before, now) => {
+            if before == now {
+                coupling
+            } else {
+                0.0
+            }
+        }
+    };
+    let model = LogLinear::new(map.clone(), (0..map.len()).map(weight).collect()).unwrap();
+    let model = model.bind(&corpus).unwrap();
+    let equal = |y: &[Label]| equal_neighbours(&data, y);
+    // The derivative of the log-likelihood by β is 0 at the truth, up to chance.
+    let mut scratch = Scratch::new();
+    let surplus: Vec<f64> = (0..IMAGES)
+        .map(|i| {
+            let p = model.fill(i, &mut scratch).unwrap();
+            let log_z = oracle::log_z(&p);
+            let expected = oracle::all_labellings(&p);
+            let expected = expected.iter().map(|y| (y.score - log_z).exp() * equal(&y.labels));
+            equal(&labels(&data.sequence(i))) - expected.sum::<f64>()
+        })
+        .collect();
+    let (sum, squares) = surplus.iter().fold((0.0, 0.0), |(sum, squares), d| (sum + d, squares + d * d));
+    assert!(f64::abs(sum) < 4.0 * f64::sqrt(squares), "{sum} with a deviation of {}", f64::sqrt(squares));
 }
 
 #[test]
