@@ -9,6 +9,7 @@ use crate::graphs::{edges_of, with_edges};
 
 /// Takes what a format reads and hands it on as datasets.
 pub(crate) struct Sink<'a> {
+    name: String,
     schema: Option<&'a Arc<Schema>>,
     data: DatasetBuilder,
     batch: usize,
@@ -50,8 +51,19 @@ impl<'a> Sink<'a> {
             Some(schema) => Alphabet::new(schema.relations().iter().map(|relation| &relation.name)),
             None => Alphabet::new([NEXT]),
         };
-        let edges = Vec::new();
-        Ok(Sink { schema, data, batch, emit, relations, edges, waiting: 0, closed: 0, open: 0, any: false })
+        Ok(Sink {
+            name: name.to_owned(),
+            schema,
+            data,
+            batch,
+            emit,
+            relations,
+            edges: Vec::new(),
+            waiting: 0,
+            closed: 0,
+            open: 0,
+            any: false,
+        })
     }
 
     #[inline]
@@ -94,7 +106,8 @@ impl<'a> Sink<'a> {
     pub(crate) fn end(&mut self, weight: f64) -> Result<Next> {
         if self.open > 1 && self.relations.number(NEXT) != Some(0) {
             let known = self.known_relations();
-            return Err(Error::data(format!("expected sequences with edges of {known}, got a chain")));
+            let message = format!("expected sequences with edges of {known}, got a chain");
+            return Err(Error::data(message).at(&self.name));
         }
         self.close(weight)
     }
@@ -116,7 +129,8 @@ impl<'a> Sink<'a> {
                 let full = std::mem::replace(&mut self.data, DatasetBuilder::new(schema.clone()));
                 let edges = std::mem::take(&mut self.edges);
                 (self.closed, self.waiting) = (0, 0);
-                (self.emit)(joined(full.finish(), edges, self.schema, &self.relations)?)
+                let data = joined(full.finish(), edges, self.schema, &self.relations);
+                (self.emit)(data.map_err(|error| error.at(&self.name))?)
             }
             _ => Ok(Next::Continue),
         }
@@ -128,7 +142,8 @@ impl<'a> Sink<'a> {
             return Err(nothing());
         }
         if self.waiting > 0 {
-            (self.emit)(joined(self.data.finish(), self.edges, self.schema, &self.relations)?)?;
+            let data = joined(self.data.finish(), self.edges, self.schema, &self.relations);
+            (self.emit)(data.map_err(|error| error.at(&self.name))?)?;
         }
         Ok(())
     }
@@ -146,6 +161,11 @@ fn joined(
     }
     let schema = match schema {
         Some(schema) => schema.clone(),
+        None if data.schema().labels().is_empty() => {
+            return Err(Error::data(
+                "graphs without a single label can be read with the schema of a model only",
+            ));
+        }
         None => {
             let (channels, kinds) = (data.schema().channels().to_vec(), data.schema().kinds().to_vec());
             let relation = |name: &str| Relation { name: name.to_owned(), tail: 0, head: 0 };

@@ -253,6 +253,15 @@ fn bad_edges_name_line_and_column() {
 }
 
 #[test]
+fn graphs_without_any_label_need_a_schema() {
+    let want = "f: graphs without a single label can be read with the schema of a model only";
+    assert_eq!(read(&Jsonl {}, "{\"x\":[[]],\"edges\":[]}"), Err(want.to_owned()));
+    let schema = read(&Jsonl {}, "{\"x\":[[]],\"y\":[\"a\"]}").unwrap().schema().clone();
+    let graph = batches(&Jsonl {}, b"{\"x\":[[]],\"edges\":[]}", Some(&schema), 1).unwrap();
+    assert!(!graph[0].is_chains());
+}
+
+#[test]
 fn relations_that_the_schema_does_not_have_are_refused() {
     let line = |edges: &str| format!("{{\"x\":[[],[]],\"y\":[\"a\",\"a\"]{edges}}}");
     let schema = read(&Jsonl {}, line(",\"edges\":[[0,1,\"skip\"]]")).unwrap().schema().clone();
@@ -284,7 +293,7 @@ fn chains_are_refused_where_the_model_has_no_next() {
     let (kinds, relations) = (of.schema().kinds().to_vec(), of.schema().relations().to_vec());
     let schema = Arc::new(crf_core::Schema::graph(channels, kinds, relations).unwrap());
     let chain = batches(&Jsonl {}, b"{\"x\":[[],[]]}", Some(&schema), 1);
-    assert_eq!(chain, Err("expected sequences with edges of `right`, `down`, got a chain".to_owned()));
+    assert_eq!(chain, Err("f: expected sequences with edges of `right`, `down`, got a chain".to_owned()));
     let graph = batches(&Jsonl {}, b"{\"x\":[[],[]],\"edges\":[[0,1,\"down\"]]}", Some(&schema), 1).unwrap();
     assert_eq!(edges(&graph[0], 0), [(0, 1, "down")]);
 }
