@@ -125,7 +125,7 @@ impl Format for Conll {
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = Outlet::new("conll", data)?;
+        let outlet = Outlet::chains("conll", data)?;
         outlet.plain_rows()?;
         let channels = data.schema().channels();
         if let Some(channel) = channels.iter().find(|c| !matches!(c.kind, ChannelKind::Symbol(_))) {

@@ -100,7 +100,7 @@ impl Format for Crfsuite {
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = Outlet::new("crfsuite", data)?;
+        let outlet = Outlet::chains("crfsuite", data)?;
         outlet.one_bag()?;
         outlet.no_empty_sequence()?;
         let (mut line, mut bag) = (String::new(), Vec::new());

@@ -140,7 +140,7 @@ impl Format for Csv {
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = Outlet::new("csv", data)?;
+        let outlet = Outlet::chains("csv", data)?;
         outlet.plain_rows()?;
         let channels = data.schema().channels();
         if let Some(channel) = channels.iter().find(|c| matches!(c.kind, ChannelKind::Bag(_))) {

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crf_core::plugin::{Named, named};
-use crf_core::{Dataset, Error, Result, Schema, Seed, Source, Splits, require};
+use crf_core::{Dataset, Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,10 +61,5 @@ fn read(
     schema: Option<&Arc<Schema>>,
 ) -> Result<Dataset> {
     let path = data_dir::locate(file, directory, "")?;
-    format.read_file(&path, schema).map_err(|error| match error {
-        Error::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
-            data_dir::missing(&path.display().to_string(), &source.to_string(), "")
-        }
-        error => error,
-    })
+    format.read_file(&path, schema).map_err(|error| data_dir::explained(error, ""))
 }

@@ -1,10 +1,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crf_core::Label;
+use crf_core::{Edge, Label};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
+use crate::json_edges::Edges;
 use crate::sink::Sink;
 
 /// What one line says.
@@ -13,12 +14,13 @@ pub(crate) struct Parts {
     pub(crate) attributes: Vec<(u32, f64)>,
     pub(crate) ends: Vec<usize>, // [positions], into `attributes`
     pub(crate) labels: Option<Vec<Option<Label>>>,
+    pub(crate) edges: Option<Vec<Edge>>,
     pub(crate) weight: f64,
 }
 
 impl Default for Parts {
     fn default() -> Self {
-        Parts { attributes: Vec::new(), ends: Vec::new(), labels: None, weight: 1.0 }
+        Parts { attributes: Vec::new(), ends: Vec::new(), labels: None, edges: None, weight: 1.0 }
     }
 }
 
@@ -26,7 +28,7 @@ impl Parts {
     pub(crate) fn clear(&mut self) {
         self.attributes.clear();
         self.ends.clear();
-        (self.labels, self.weight) = (None, 1.0);
+        (self.labels, self.edges, self.weight) = (None, None, 1.0);
     }
 }
 
@@ -47,7 +49,7 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with `x`, and `y` and `weight` if known")
+        f.write_str("an object with `x`, and `y`, `edges` and `weight` if known")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
@@ -64,6 +66,10 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
                         parts.labels = Some(labels);
                     }
                 }
+                "edges" if parts.edges.is_none() => {
+                    let positions = if seen_x { parts.ends.len() } else { usize::MAX };
+                    parts.edges = map.next_value_seed(Edges { sink, positions })?;
+                }
                 "weight" if !std::mem::replace(&mut seen_weight, true) => {
                     Number(parts.weight) = map.next_value()?;
                     if parts.weight < 0.0 {
@@ -71,11 +77,11 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
                         return Err(A::Error::custom(got));
                     }
                 }
-                known @ ("x" | "y" | "weight") => {
+                known @ ("x" | "y" | "edges" | "weight") => {
                     return Err(A::Error::custom(format!("a second one, expected one `{known}`")));
                 }
                 other => {
-                    let got = format!("the key `{other}`, expected only `x`, `y` and `weight`");
+                    let got = format!("the key `{other}`, expected only `x`, `y`, `edges` and `weight`");
                     return Err(A::Error::custom(got));
                 }
             }
@@ -112,7 +118,7 @@ impl<'de> Deserialize<'de> for Number {
 /// A string that is copied only when it has escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// Reads `x`.
 struct Positions<'s, 'a> {

@@ -2,16 +2,18 @@ use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use crf_core::{Dataset, Next, Result, Schema, Value};
+use crf_core::{Dataset, Edge, Next, Result, Schema, Value};
 use schemars::JsonSchema;
 use serde::de::DeserializeSeed as _;
 use serde::{Deserialize, Serialize};
 
 use crate::format::Format;
+use crate::graphs::edges_of;
+use crate::json_edges::misplaced;
 use crate::json_object::{Object, Parts};
 use crate::lines::{Line, Lines};
 use crate::outlet::{Outlet, unwritten};
-use crate::sink::{Sink, attributes};
+use crate::sink::{NEXT, Sink, attributes};
 
 /// One JSON object a line and sequence: `{"x": [{"attribute": 1.5}, ["other"]], "y": ["label", null]}`.
 ///
@@ -19,6 +21,10 @@ use crate::sink::{Sink, attributes};
 /// each; one that comes twice counts twice. `y` has one label per position, `null` for an unknown one, and
 /// may be left out. `weight` is how much the sequence counts: 1 when left out. The attributes are the bag
 /// channel `attributes`.
+///
+/// `edges` makes a graph of the sequence: `[[0, 1], [1, 4, "skip"]]` has an edge from the first position to
+/// the second and one of the relation `skip` from the second to the fifth. Edges that name no relation are of
+/// `next`; one that comes twice counts twice. A sequence without `edges` is a chain, also beside graphs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Jsonl {}
@@ -61,7 +67,14 @@ impl Format for Jsonl {
                 sink.push(&[Value::Bag(&parts.attributes[start..end])], label)?;
                 start = end;
             }
-            if sink.end(parts.weight)? == Next::Stop {
+            let next = match parts.edges.take() {
+                Some(edges) => match edges.iter().find_map(|edge| misplaced(edge, n)) {
+                    Some((want, got)) => return Err(line.error(0, want, got)),
+                    None => sink.end_graph(parts.weight, edges)?,
+                },
+                None => sink.end(parts.weight)?,
+            };
+            if next == Next::Stop {
                 return Ok(());
             }
         }
@@ -69,7 +82,7 @@ impl Format for Jsonl {
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = Outlet::new("jsonl", data)?;
+        let outlet = Outlet::graphs("jsonl", data)?;
         outlet.one_bag()?;
         let mut line = Vec::new();
         for i in 0..data.len() {
@@ -99,6 +112,22 @@ impl Format for Jsonl {
                 let labels: Vec<Option<&str>> = (0..x.len()).map(|t| outlet.label(i, t)).collect();
                 line.extend_from_slice(b",\"y\":");
                 json(&mut line, &labels)?;
+            }
+            if !data.is_chains() {
+                let relations = data.schema().relations();
+                let edges = edges_of(data.shape(i)).map(|Edge { u, v, relation }| {
+                    let name = relations[relation as usize].name.as_str();
+                    (u, v, Some(name).filter(|&name| name != NEXT))
+                });
+                line.extend_from_slice(b",\"edges\":[");
+                for (e, (u, v, name)) in edges.enumerate() {
+                    line.extend_from_slice(if e == 0 { b"" } else { b"," });
+                    match name {
+                        Some(name) => json(&mut line, &(u, v, name))?,
+                        None => json(&mut line, &(u, v))?,
+                    }
+                }
+                line.push(b']');
             }
             if data.weight(i) != 1.0 {
                 line.extend_from_slice(b",\"weight\":");

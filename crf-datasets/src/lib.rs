@@ -1,19 +1,24 @@
 //! Where experiments get their data: generators of labelled sequences, and loaders of files.
 //!
 //! Each source is one file named after its tag and draws everything from the seed it is given. What they
-//! share stands beside them: sizes of the parts, how the parts are drawn, and binary label chains. Each
-//! format of files is one file too, around what they share: checked lines, a sink for what is read and an
-//! outlet for what is written. What observations become features is left to `crf_core::prototypes`.
+//! share stands beside them: sizes of the parts, how the parts are drawn, binary label chains, noise, and edges that
+//! make graphs of chains. Each format of files is one file too, around what they share: checked lines, a
+//! sink for what is read and an outlet for what is written. What observations become features is left to
+//! `crf_core::prototypes`.
 #![forbid(unsafe_code)]
 
 mod binary;
 mod data_dir;
+mod extra_edges;
+mod graphs;
+mod noise;
 mod parts;
 mod pima_pools;
 mod size;
 
 mod feed;
 mod format;
+mod json_edges;
 mod json_object;
 mod lines;
 mod outlet;
@@ -24,18 +29,29 @@ mod crfsuite;
 mod csv;
 mod jsonl;
 
+mod coupled_chains;
 mod file;
+mod held_out;
+mod linked;
 mod observation_driven_transitions;
+mod ocr;
 mod pima_markov;
+mod potts_grid;
 mod redundant_observations;
 
 pub use crate::conll::{Between, Conll};
+pub use crate::coupled_chains::CoupledChains;
 pub use crate::crfsuite::Crfsuite;
 pub use crate::csv::Csv;
+pub use crate::extra_edges::{ExtraEdges, SameSymbol};
 pub use crate::file::File;
 pub use crate::format::{Format, open};
+pub use crate::held_out::{HeldOut, Role};
 pub use crate::jsonl::Jsonl;
+pub use crate::linked::Linked;
 pub use crate::observation_driven_transitions::ObservationDrivenTransitions;
+pub use crate::ocr::Ocr;
 pub use crate::pima_markov::{PimaMarkov, Pool};
+pub use crate::potts_grid::PottsGrid;
 pub use crate::redundant_observations::RedundantObservations;
 pub use crate::size::Size;

@@ -78,7 +78,7 @@ impl Source for ObservationDrivenTransitions {
                 out.push(&[noisy_copy(y, noise, rng), Value::Symbol(side)], Some(y))?;
                 (label, chain) = (Some(y), &after[side as usize]);
             }
-            Ok(())
+            out.end_chain()
         })
     }
 }

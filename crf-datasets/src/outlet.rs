@@ -11,10 +11,19 @@ pub(crate) struct Outlet<'a> {
 }
 
 impl<'a> Outlet<'a> {
-    /// Refuses graphs.
-    pub(crate) fn new(tag: &'static str, data: &'a Dataset) -> Result<Self> {
+    /// For a format of chains: refuses graphs.
+    pub(crate) fn chains(tag: &'static str, data: &'a Dataset) -> Result<Self> {
+        let outlet = Outlet::graphs(tag, data)?;
+        if data.is_chains() { Ok(outlet) } else { Err(outlet.cannot("hold graphs; `jsonl` can")) }
+    }
+
+    /// For a format of graphs: refuses several kinds of node.
+    pub(crate) fn graphs(tag: &'static str, data: &'a Dataset) -> Result<Self> {
         let outlet = Outlet { tag, data };
-        if data.is_chains() { Ok(outlet) } else { Err(outlet.cannot("hold graphs; no format can")) }
+        match data.schema().kinds() {
+            [_] => Ok(outlet),
+            kinds => Err(outlet.cannot(&format!("hold {} kinds of node; no format can", kinds.len()))),
+        }
     }
 
     /// Refuses everything but one bag channel.

@@ -39,7 +39,7 @@ impl Parts {
         self.test.check(Part::Test.key())
     }
 
-    /// Draws all parts as chains; `fill` adds the given number of positions of one of them.
+    /// Draws all parts; `fill` adds a sequence of the given length to one of them and closes it.
     ///
     /// Every part has a seed of its own, and every sequence one below it: neither the size of another part
     /// nor the number of sequences changes what a sequence holds.
@@ -54,7 +54,6 @@ impl Parts {
             let mut data = DatasetBuilder::new(schema.clone());
             for k in 0..size.sequences {
                 fill(part, size.length, &mut seed.child(&k.to_string()).rng(), &mut data)?;
-                data.end_chain()?;
             }
             Ok(data.finish())
         };

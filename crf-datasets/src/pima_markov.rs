@@ -99,7 +99,7 @@ impl Source for PimaMarkov {
                 out.push(&pools.draw(part, y, rng).map(Value::Real), Some(y))?;
                 label = Some(y);
             }
-            Ok(())
+            out.end_chain()
         })
     }
 }

@@ -86,7 +86,7 @@ impl Source for RedundantObservations {
                 out.push(&values, Some(y))?;
                 label = Some(y);
             }
-            Ok(())
+            out.end_chain()
         })
     }
 }

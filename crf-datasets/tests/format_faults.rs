@@ -146,13 +146,13 @@ fn json_that_is_none_or_another() {
     refused(
         &Jsonl {},
         "[1]",
-        "f:1:1: expected an object with `x`, and `y` and `weight` if known, got sequence",
+        "f:1:1: expected an object with `x`, and `y`, `edges` and `weight` if known, got sequence",
     );
     refused(&Jsonl {}, "{\"x\":[1]}", "f:1:7: expected an object or a list of attributes, got integer `1`");
     refused(&Jsonl {}, "{\"x\":[[1]]}", "f:1:8: expected a string, got integer `1`");
     refused(&Jsonl {}, "{\"x\":1}", "f:1:6: expected a list of positions, got integer `1`");
     refused(&Jsonl {}, "{\"x\":[[]],\"y\":[1]}", "f:1:16: expected a string, got integer `1`");
-    refused(&Jsonl {}, "{\"z\":1}", "f:1:4: expected only `x`, `y` and `weight`, got the key `z`");
+    refused(&Jsonl {}, "{\"z\":1}", "f:1:4: expected only `x`, `y`, `edges` and `weight`, got the key `z`");
     refused(&Jsonl {}, "{\"y\":[]}", "f:1:8: expected a key `x`, got none");
     refused(&Jsonl {}, "{\"x\":[],\"x\":[]}", "f:1:11: expected one `x`, got a second one");
     refused(&Jsonl {}, "{\"x\":[]} {}", "f:1:10: expected valid JSON, got an error: trailing characters");

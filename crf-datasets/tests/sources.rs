@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
-use crf_datasets::{ObservationDrivenTransitions, PimaMarkov, Pool, RedundantObservations, Size};
+use crf_datasets::{
+    CoupledChains, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,
+};
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
 
@@ -56,6 +58,31 @@ fn the_same_seed_gives_the_same_data_and_another_seed_other_data() {
         assert_ne!(a.train, a.test);
         assert_ne!(Some(&a.train), a.holdout.as_ref());
         assert_ne!(a.train.subset(&[0]), a.train.subset(&[1]));
+    }
+}
+
+#[test]
+fn graphs_depend_on_the_seed_alone_whatever_thread_draws_them() {
+    let grid = PottsGrid { rows: 3, columns: 4, train: 2, test: 2, ..Default::default() };
+    let more = PottsGrid { train: 5, holdout: Some(1), test: 3, ..grid.clone() };
+    let chains = CoupledChains { train: SMALL, test: SMALL, ..Default::default() };
+    let longer =
+        CoupledChains { train: Size { sequences: 5, ..SMALL }, holdout: Some(SMALL), ..chains.clone() };
+    let pairs: [(Box<dyn Source>, Box<dyn Source>); 2] =
+        [(Box::new(grid), Box::new(more)), (Box::new(chains), Box::new(longer))];
+    for (few, many) in &pairs {
+        let here = load(&**few, 1);
+        let there = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| load(&**few, 1).train)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<Dataset>>()
+        });
+        assert!(there.iter().all(|train| *train == here.train));
+        assert_ne!(here.train, load(&**few, 2).train);
+        assert_ne!(here.train.subset(&[0]), here.test.subset(&[0]));
+        let (n, many) = (here.train.len(), load(&**many, 1));
+        assert_eq!(here.train, many.train.subset(&(0..n).collect::<Vec<_>>()));
+        assert!(!here.train.is_chains() && here.holdout.is_none() && many.holdout.is_some());
+        assert_eq!(here.train.schema(), here.test.schema());
     }
 }
 
@@ -123,6 +150,33 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
 }
 
 #[test]
+fn settings_of_graphs_out_of_range_are_refused() {
+    let chains = CoupledChains::default();
+    refused(&CoupledChains { contexts: 1, ..chains.clone() }, "`contexts` must be at least 2, got 1");
+    let want = "`states` must be at least as many as `contexts`, got 2";
+    refused(&CoupledChains { states: 2, ..chains.clone() }, want);
+    let want = "must be a probability between 0 and 1, got 2";
+    refused(&CoupledChains { stay_state: 2.0, ..chains.clone() }, &format!("`stay_state` {want}"));
+    refused(&CoupledChains { stay_context: 2.0, ..chains.clone() }, &format!("`stay_context` {want}"));
+    refused(&CoupledChains { agreement: 2.0, ..chains.clone() }, &format!("`agreement` {want}"));
+    let want = "`noise` must be a finite number of at least 0, got";
+    refused(&CoupledChains { noise: -1.0, ..chains }, &format!("{want} -1"));
+    let grid = PottsGrid::default();
+    refused(&PottsGrid { noise: f64::INFINITY, ..grid.clone() }, &format!("{want} inf"));
+    refused(&PottsGrid { noise: f64::NAN, ..grid.clone() }, &format!("{want} NaN"));
+    refused(&PottsGrid { rows: 0, ..grid.clone() }, "`rows` must be between 1 and 10,000, got 0");
+    refused(
+        &PottsGrid { columns: 10_001, ..grid.clone() },
+        "`columns` must be between 1 and 10,000, got 10001",
+    );
+    refused(&PottsGrid { labels: 1, ..grid.clone() }, "`labels` must be at least 2, got 1");
+    refused(&PottsGrid { sweeps: 0, ..grid.clone() }, "`sweeps` must be at least 1, got 0");
+    refused(&PottsGrid { holdout: Some(0), ..grid.clone() }, "`holdout` must be at least 1, got 0");
+    let want = "`coupling` must be a number between -100 and 100, got NaN";
+    refused(&PottsGrid { coupling: f64::NAN, ..grid }, want);
+}
+
+#[test]
 fn the_bounds_of_all_ranges_are_allowed() {
     for p in [0.0, 1.0] {
         load(
@@ -157,10 +211,15 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
 fn every_source_is_listed_with_a_one_line_summary() {
     let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
     let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
-    assert_eq!(tags, ["file", "observation-driven-transitions", "pima-markov", "redundant-observations"]);
+    let generators = ["coupled-chains", "observation-driven-transitions", "pima-markov", "potts-grid"];
+    let generators = [&generators[..], &["redundant-observations"]].concat();
+    let mut all = [&generators[..], &["file", "held-out", "linked", "ocr"]].concat();
+    all.sort_unstable();
+    assert_eq!(tags, all);
     for plugin in listed {
         let summary = plugin.summary();
-        assert!((plugin.tag == "file" || summary.contains("Vail 2008")) && summary.len() < 110, "{summary}");
+        let cites = summary.contains("19") || summary.contains("20");
+        assert!((!generators.contains(&plugin.tag) || cites) && summary.len() < 110, "{summary}");
     }
 }
 

@@ -1,8 +1,14 @@
-//! The draws have the frequencies that the thesis states, within four standard deviations at fixed seeds.
+//! The draws have the frequencies that their sources state, within four standard deviations at fixed seeds.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use crf_core::{Dataset, Label, Seed, Sequence, Source};
-use crf_datasets::{ObservationDrivenTransitions, PimaMarkov, Pool, RedundantObservations, Size};
+use std::sync::Arc;
+
+use crf_core::{
+    Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
+};
+use crf_datasets::{
+    CoupledChains, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,
+};
 
 const N: usize = 40_000;
 const LONG: Size = Size { sequences: 1, length: N };
@@ -11,6 +17,15 @@ const LONG: Size = Size { sequences: 1, length: N };
 fn near(hits: usize, n: usize, p: f64) {
     let (mean, deviation) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
     assert!((hits as f64 - mean).abs() <= 4.0 * deviation, "{hits} of {n} for probability {p}");
+}
+
+/// Holds values against a normal distribution.
+fn normal(values: &[f64], mean: f64, deviation: f64) {
+    let n = values.len() as f64;
+    let m = values.iter().sum::<f64>() / n;
+    let v = values.iter().map(|value| (value - m).powi(2)).sum::<f64>() / n;
+    assert!((m - mean).abs() < 4.0 * deviation / n.sqrt(), "{m}");
+    assert!((v.sqrt() - deviation).abs() < 4.0 * deviation / (2.0 * n).sqrt(), "{v}");
 }
 
 fn count(n: usize, test: impl Fn(usize) -> bool) -> usize {
@@ -112,11 +127,125 @@ fn gaussian_pima_has_the_means_and_deviations_of_the_file() {
     let glucose = x.real(data.schema().channel("glucose").unwrap());
     for (label, mean, deviation) in [(0, 109.98, 26.141), (1, 141.257, 31.94)] {
         let of: Vec<f64> = (0..N).filter(|&t| y[t] == label).map(|t| glucose[t]).collect();
-        let n = of.len() as f64;
-        let m = of.iter().sum::<f64>() / n;
-        let v = of.iter().map(|value| (value - m).powi(2)).sum::<f64>() / n;
-        assert!((m - mean).abs() < 4.0 * deviation / n.sqrt(), "{m}");
-        assert!((v.sqrt() - deviation).abs() < 4.0 * deviation / (2.0 * n).sqrt(), "{v}");
+        normal(&of, mean, deviation);
+    }
+}
+
+#[test]
+fn contexts_stay_and_new_states_agree_with_them_as_often_as_set() {
+    let source = CoupledChains { train: LONG, stay_state: 0.6, ..Default::default() };
+    let y = labels(&train(&source).sequence(0));
+    let (state, context) = y.split_at(N);
+    near(count(N - 1, |t| context[t] == context[t + 1]), N - 1, 0.95);
+    // A new state may be the old one: one of two that belong to a context, or of four that do not.
+    for (agrees, again) in [(true, 0.9 / 2.0), (false, 0.1 / 4.0)] {
+        let before = |t: usize| (state[t] % 3 == context[t + 1]) == agrees;
+        let n = count(N - 1, before);
+        near(count(N - 1, |t| before(t) && state[t] == state[t + 1]), n, 0.6 + 0.4 * again);
+    }
+    let y = labels(&train(&CoupledChains { stay_state: 0.0, ..source }).sequence(0));
+    let (state, context) = y.split_at(N);
+    near(count(N, |t| state[t] % 3 == context[t]), N, 0.9);
+    for k in 0..6 {
+        near(count(N, |t| state[t] % 3 == k % 3 && state[t] == k), count(N, |t| state[t] % 3 == k % 3), 0.5);
+    }
+}
+
+#[test]
+fn both_nodes_of_a_step_see_the_same_noisy_labels() {
+    let data = train(&CoupledChains { train: LONG, noise: 0.5, ..Default::default() });
+    let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+    let (state, context) = y.split_at(N);
+    for (kind, labels, first) in [(0, state, 0), (1, context, 6)] {
+        for label in 0..data.schema().n_labels(kind) {
+            let channel = &x.real(first + label);
+            assert_eq!(data.schema().channels()[first + label].name, data.label_name(kind, label as Label));
+            assert_eq!(channel[..N], channel[N..]);
+            for truth in [false, true] {
+                let of = (0..N).filter(|&t| (labels[t] == label as Label) == truth);
+                normal(&of.map(|t| channel[t]).collect::<Vec<_>>(), f64::from(u8::from(truth)), 0.5);
+            }
+        }
+    }
+}
+
+/// How many edges of an image join equal labels.
+fn equal_neighbours(data: &Dataset, y: &[Label]) -> f64 {
+    let shape = data.shape(0);
+    count(shape.n_edges(), |e| y[shape.ends(e).0] == y[shape.ends(e).1]) as f64
+}
+
+#[test]
+fn potts_fields_have_as_many_equal_neighbours_as_enumeration_says() {
+    let source =
+        PottsGrid { rows: 2, columns: 3, labels: 3, coupling: 0.6, train: 4000, ..Default::default() };
+    let data = train(&source);
+    let equal = |y: &[Label]| equal_neighbours(&data, y);
+    let fields = (0..3_u32.pow(6)).map(|k| (0..6).map(|n| k / 3_u32.pow(n) % 3).collect::<Vec<Label>>());
+    let (mut z, mut mean, mut square) = (0.0, 0.0, 0.0);
+    for k in fields.map(|y| equal(&y)) {
+        let weight = (0.6 * k).exp();
+        (z, mean, square) = (z + weight, mean + weight * k, square + weight * k * k);
+    }
+    let (mean, square) = (mean / z, square / z);
+    let drawn = (0..4000).map(|i| equal(&labels(&data.sequence(i)))).sum::<f64>() / 4000.0;
+    assert!((drawn - mean).abs() < 4.0 * ((square - mean * mean) / 4000.0).sqrt(), "{drawn} for {mean}");
+    for label in 0..3 {
+        near(count(4000, |i| data.sequence(i).labels()[4] == Some(label)), 4000, 1.0 / 3.0);
+    }
+}
+
+#[test]
+fn potts_images_follow_the_log_linear_model_that_their_documentation_states() {
+    const IMAGES: usize = 2000;
+    let (coupling, noise) = (0.7, 0.8);
+    let grid =
+        PottsGrid { rows: 2, columns: 2, labels: 3, coupling, noise, train: IMAGES, ..Default::default() };
+    let data = Arc::new(train(&grid));
+    let features = r#"["intercept", {"state": "value"}, "transition"]"#;
+    let fitted = serde_json::from_str::<Features>(features).unwrap().fit(&data).unwrap();
+    let corpus = fitted.encode(data.clone()).unwrap();
+    let map = Arc::new(fitted.map(&corpus).unwrap());
+    // A normal density around y, as factors of 1 and x.
+    let weight = |k: usize| match map.feature(k).1 {
+        Target::State(y) if map.is_intercept(k) => -f64::from(y * y) / (2.0 * noise * noise),
+        Target::State(y) => f64::from(y) / (noise * noise),
+        Target::Transition(before, now) => {
+            if before == now {
+                coupling
+            } else {
+                0.0
+            }
+        }
+    };
+    let model = LogLinear::new(map.clone(), (0..map.len()).map(weight).collect()).unwrap();
+    let model = model.bind(&corpus).unwrap();
+    let equal = |y: &[Label]| equal_neighbours(&data, y);
+    // The derivative of the log-likelihood by β is 0 at the truth, up to chance.
+    let mut scratch = Scratch::new();
+    let surplus: Vec<f64> = (0..IMAGES)
+        .map(|i| {
+            let p = model.fill(i, &mut scratch).unwrap();
+            let log_z = oracle::log_z(&p);
+            let expected = oracle::all_labellings(&p);
+            let expected = expected.iter().map(|y| (y.score - log_z).exp() * equal(&y.labels));
+            equal(&labels(&data.sequence(i))) - expected.sum::<f64>()
+        })
+        .collect();
+    let (sum, squares) = surplus.iter().fold((0.0, 0.0), |(sum, squares), d| (sum + d, squares + d * d));
+    assert!(f64::abs(sum) < 4.0 * f64::sqrt(squares), "{sum} with a deviation of {}", f64::sqrt(squares));
+}
+
+#[test]
+fn neighbours_in_one_row_of_pixels_are_equal_as_often_as_in_a_chain() {
+    let source =
+        PottsGrid { rows: 1, columns: 2, coupling: -1.0, noise: 0.3, train: 4000, ..Default::default() };
+    let data = train(&source);
+    let y: Vec<Vec<Label>> = (0..4000).map(|i| labels(&data.sequence(i))).collect();
+    near(count(4000, |i| y[i][0] == y[i][1]), 4000, 1.0 / (1.0 + 1.0_f64.exp()));
+    for label in 0..2 {
+        let of = (0..4000).filter(|&i| y[i][0] == label).map(|i| data.sequence(i).real(0)[0]);
+        normal(&of.collect::<Vec<_>>(), f64::from(label), 0.3);
     }
 }
 

@@ -75,6 +75,13 @@ pub(crate) fn named(data: &Dataset) -> Vec<Named> {
     (0..data.len()).map(sequence).collect()
 }
 
+/// The edges of a sequence with the names of their relations.
+pub(crate) fn edges(data: &Dataset, i: usize) -> Vec<(usize, usize, &str)> {
+    let shape = data.shape(i);
+    let name = |e: usize| data.schema().relations()[shape.relation(e) as usize].name.as_str();
+    (0..shape.n_edges()).map(|e| (shape.ends(e).0, shape.ends(e).1, name(e))).collect()
+}
+
 /// One position: its label, `""` for an unknown one, and its observations.
 pub(crate) fn at(label: &str, observed: &[(&str, f64)]) -> (Option<String>, BTreeMap<String, f64>) {
     let observed = observed.iter().map(|(name, value)| (name.to_string(), *value)).collect();

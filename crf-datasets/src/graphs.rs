@@ -1,0 +1,54 @@
+use std::sync::Arc;
+
+use crf_core::{ChannelKind, Dataset, DatasetBuilder, Edge, Graph, Result, Schema, Shape, Value};
+
+/// The edges of a shape, in order.
+pub(crate) fn edges_of(shape: Shape<'_>) -> impl Iterator<Item = Edge> {
+    (0..shape.n_edges()).map(move |e| {
+        let (u, v) = shape.ends(e);
+        Edge { u: u as u32, v: v as u32, relation: shape.relation(e) }
+    })
+}
+
+/// The same sequences of one kind of node with the edges that `edges` gives for each.
+///
+/// `schema` has the channels and labels of the data, and the relations of the edges.
+pub(crate) fn with_edges(
+    data: &Dataset,
+    schema: &Arc<Schema>,
+    mut edges: impl FnMut(usize) -> Result<Vec<Edge>>,
+) -> Result<Dataset> {
+    let mut out = DatasetBuilder::new(schema.clone());
+    let mut bags = vec![Vec::new(); schema.channels().len()];
+    for i in 0..data.len() {
+        let x = data.sequence(i);
+        for t in 0..x.len() {
+            for (c, channel) in schema.channels().iter().enumerate() {
+                if let ChannelKind::Bag(_) = channel.kind {
+                    bags[c].clear();
+                    x.for_each_in_bag(c, t, |attribute, value| bags[c].push((attribute, value)));
+                }
+            }
+            let values = schema.channels().iter().enumerate().map(|(c, channel)| match &channel.kind {
+                ChannelKind::Real => Value::Real(x.real(c)[t]),
+                ChannelKind::Bag(_) => Value::Bag(&bags[c]),
+                ChannelKind::Symbol(known) => match x.symbol(c)[t] {
+                    symbol if (symbol as usize) < known.len() => Value::Symbol(symbol),
+                    unseen => {
+                        Value::Symbol(x.symbol_name(c, unseen).map_or(unseen, |name| out.symbol(c, name)))
+                    }
+                },
+            });
+            let values: Vec<Value<'_>> = values.collect();
+            let label = x.labels()[t].map(|label| match Dataset::is_foreign(label) {
+                true => out.label(data.label_name(0, label)),
+                false => label,
+            });
+            out.push(&values, label)?;
+        }
+        let graph = Graph::new(schema, vec![0; x.len()], edges(i)?);
+        out.end_graph(graph.map_err(|error| error.at(format!("sequence {}", i + 1)))?)?;
+        out.weigh_last(data.weight(i))?;
+    }
+    Ok(out.finish())
+}

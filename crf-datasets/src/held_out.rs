@@ -1,0 +1,114 @@
+use crf_core::plugin::{Named, named};
+use crf_core::{Error, Result, Seed, Source, Splits, require};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Another source, a share of whose training sequences is drawn by the seed and held out.
+///
+/// With `as = "test"` they are what results are measured on, and the source's own test data are not looked at: a
+/// setting can then be chosen by an experiment over many such draws without having seen the test data. With
+/// `as = "holdout"` they are the data on which a learner or selector makes its choices.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeldOut {
+    /// The other source.
+    #[serde(deserialize_with = "named")]
+    #[schemars(with = "Named")]
+    pub source: Box<dyn Source>,
+    /// The share of the training sequences; above 0 and below 1.
+    #[serde(default = "a_fifth")]
+    pub share: f64,
+    /// What the sequences are used for.
+    #[serde(default, rename = "as")]
+    pub role: Role,
+}
+
+/// What held-out sequences are used for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Choices of learners and selectors.
+    Holdout,
+    /// Results.
+    #[default]
+    Test,
+}
+
+fn a_fifth() -> f64 {
+    0.2
+}
+
+crf_core::plugin!("source", HeldOut, "held-out");
+
+#[typetag::serde(name = "held-out")]
+impl Source for HeldOut {
+    fn check(&self) -> Result<()> {
+        require(self.share > 0.0 && self.share < 1.0, "share", "above 0 and below 1", self.share)?;
+        self.source.check()
+    }
+
+    fn load(&self, seed: &Seed) -> Result<Splits> {
+        let Splits { train: all, holdout, test } = self.source.load(seed)?;
+        let mut kept = all.shuffled(&seed.child("held-out"));
+        let n = (self.share * all.len() as f64).round() as usize;
+        if n == 0 || n == all.len() {
+            let got = format!("{}, which is {n} of {} sequences", self.share, all.len());
+            return Err(Error::setting("share", "such that both parts have sequences", got));
+        }
+        let mut out: Vec<usize> = kept.drain(..n).collect();
+        // The order of the source, so that what is kept looks like it.
+        out.sort_unstable();
+        kept.sort_unstable();
+        let (train, out) = (all.subset(&kept), all.subset(&out));
+        Ok(match self.role {
+            Role::Holdout => Splits { train, holdout: Some(out), test },
+            Role::Test => Splits { train, holdout, test: out },
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::{RedundantObservations, Size};
+
+    fn inner(sequences: usize) -> RedundantObservations {
+        RedundantObservations { train: Size { sequences, length: 20 }, ..Default::default() }
+    }
+
+    fn held_out(sequences: usize, share: f64, role: Role) -> HeldOut {
+        HeldOut { source: Box::new(inner(sequences)), share, role }
+    }
+
+    #[test]
+    fn every_training_sequence_is_in_one_part() {
+        let all = inner(10).load(&Seed::new(1)).unwrap();
+        let as_test = held_out(10, 0.3, Role::Test).load(&Seed::new(1)).unwrap();
+        let as_holdout = held_out(10, 0.3, Role::Holdout).load(&Seed::new(1)).unwrap();
+        assert_eq!((as_test.train.len(), as_test.test.len()), (7, 3));
+        let parts = [&as_test.train, &as_test.test];
+        for i in 0..10 {
+            let mine = all.train.subset(&[i]);
+            let has = |part: &&&crf_core::Dataset| (0..part.len()).any(|k| part.subset(&[k]) == mine);
+            assert_eq!(parts.iter().filter(has).count(), 1, "sequence {i}");
+        }
+        assert_eq!(as_holdout.train, as_test.train);
+        assert_eq!(as_holdout.holdout.as_ref(), Some(&as_test.test));
+        assert_eq!(as_holdout.test, all.test);
+        assert!(as_test.holdout.is_none());
+    }
+
+    #[test]
+    fn shares_that_leave_a_part_empty_are_refused() {
+        let refused = |source: HeldOut, message: &str| {
+            let error = source.check().err().or_else(|| source.load(&Seed::new(1)).err()).unwrap();
+            assert_eq!(error.to_string(), message);
+        };
+        refused(held_out(10, 1.0, Role::Test), "`share` must be above 0 and below 1, got 1");
+        refused(held_out(10, f64::NAN, Role::Test), "`share` must be above 0 and below 1, got NaN");
+        let want = "`share` must be such that both parts have sequences, got";
+        refused(held_out(1, 0.2, Role::Test), &format!("{want} 0.2, which is 0 of 1 sequences"));
+        refused(held_out(2, 0.9, Role::Holdout), &format!("{want} 0.9, which is 2 of 2 sequences"));
+    }
+}
