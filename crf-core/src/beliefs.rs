@@ -129,6 +129,8 @@ pub enum Stop {
     Plateau,
     /// The objective falls without end: the data are separable and nothing penalises large weights.
     Diverging,
+    /// The loss on the validation data no longer fell.
+    Holdout,
     /// The observer asked it to.
     Observer,
 }
@@ -142,6 +144,7 @@ impl fmt::Display for Stop {
             Stop::NoProgress => "no step made progress at the precision of the numbers",
             Stop::Plateau => "the objective hardly fell over the last iterations",
             Stop::Diverging => "diverging: the data are separable and nothing penalises large weights",
+            Stop::Holdout => "the loss on the validation data no longer fell",
             Stop::Observer => "stopped by the observer",
         })
     }

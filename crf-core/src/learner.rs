@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::Seed;
 use crate::beliefs::Stop;
 use crate::corpus::Corpus;
-use crate::error::Result;
+use crate::constraints::Forbidden;
+use crate::error::{Error, Result};
 use crate::feature_map::FeatureMap;
 use crate::inference::Inference;
 use crate::model::Model;
@@ -34,6 +35,24 @@ pub struct Problem<'a> {
     pub inference: &'a dyn Inference,
     /// A model to begin with.
     pub start: Option<&'a dyn Model>,
+    /// Which labellings are impossible.
+    pub forbidden: Option<&'a Forbidden>,
+}
+
+impl<'a> Problem<'a> {
+    /// A problem with neither validation data, nor a model to begin with, nor constraints.
+    pub fn new(train: &'a Corpus, map: &'a Arc<FeatureMap>, inference: &'a dyn Inference) -> Self {
+        Problem { train, valid: None, map, inference, start: None, forbidden: None }
+    }
+
+    /// The weights of the model to begin with, or zeros.
+    pub fn start_weights(&self) -> Result<Vec<f64>> {
+        match self.start.map(|model| model.log_linear()) {
+            None => Ok(vec![0.0; self.map.len()]),
+            Some(Some(model)) if model.map() == self.map => Ok(model.weights().to_vec()),
+            Some(_) => Err(Error::data("the model to start from has other features than the one to train")),
+        }
+    }
 }
 
 /// What a training run is given beside its data: random numbers, and somebody who watches.
@@ -89,6 +108,8 @@ pub struct Iteration {
     pub non_zeros: usize,
     /// How often the objective was evaluated so far.
     pub evaluations: u32,
+    /// The loss on the validation data, where they are watched.
+    pub holdout: Option<f64>,
     /// Seconds since training began.
     pub seconds: f64,
 }

@@ -24,6 +24,7 @@ mod beliefs;
 mod potentials;
 mod scratch;
 
+mod constraints;
 mod inference;
 mod learner;
 mod log_linear;
@@ -44,6 +45,7 @@ pub mod simd;
 pub use crate::aligned::Aligned;
 pub use crate::alphabet::{Alphabet, Label};
 pub use crate::beliefs::{Beliefs, Bound, Decoded, EdgeBeliefs, Effort, LogZ, Stop};
+pub use crate::constraints::{Constrained, ConstrainedTables, Constraints, Forbidden, Scheme};
 pub use crate::corpus::Corpus;
 pub use crate::dataset::{Column, Dataset, DatasetBuilder, Sequence, Value};
 pub use crate::error::{Error, Result, hint, nearest, require};

@@ -96,6 +96,11 @@ impl<'a> Potentials<'a> {
         Ok(Potentials { shape, node, tables })
     }
 
+    /// The pieces, to make other potentials of.
+    pub(crate) fn into_parts(self) -> (Shape<'a>, &'a mut [f64], Tables<'a>) {
+        (self.shape, self.node, self.tables)
+    }
+
     /// The graph.
     pub fn shape(&self) -> Shape<'a> {
         self.shape

@@ -78,3 +78,33 @@ fn wrong_templates_are_refused_with_what_would_do() {
     let error = unknown.fit(&train(&["a"])).unwrap_err().to_string();
     assert_eq!(error, "unknown channel `wrod`, did you mean `word`?");
 }
+
+#[test]
+fn macros_read_as_crfpp_and_wapiti_have_them() {
+    let train = train(&["The", "dog", "Barks2"]);
+    let templates = r#"["U00:%x[-1,0]", "U01:%x[0,0]/%X[1,0]", "%t[0,0,\"\\u\"]", "U9=%m[0,0,\"^.?.?\"]|%M[2,0,\"\\l*$\"]"]"#;
+    let got = attributes(templates, &train, None);
+    let want: [&[&str]; 3] = [
+        &["U00:_B-1", "U01:The/dog", "true", "U9=Th|"],
+        &["U00:The", "U01:dog/barks2", "false", "U9=do|_B+1"],
+        &["U00:dog", "U01:Barks2/_B+1", "true", "U9=Ba|_B+2"],
+    ];
+    assert_eq!(got, want);
+}
+
+#[test]
+fn broken_macros_and_missing_columns_are_refused() {
+    let train = train(&["The"]);
+    for (template, message) in [
+        ("U:%x[0", "`%x[0` in `U:%x[0`"),
+        ("U:%y[0,0]", "`%y[0,0]`"),
+        ("U:%x[0,0,\"a\"]", "`%x[0,0,\"a\"]`"),
+        ("U:%t[0,0,\"*\"]", "`%t[0,0,\"*\"]`"),
+        ("U:%x[0,3]", "the columns 0 to 0, got column 3 in `U:%x[0,3]`"),
+    ] {
+        let template = toml::Value::String(template.to_owned());
+        let spec = format!("[{{ state = {{ type = \"template\", templates = [{template}] }} }}]");
+        let error = features(&spec).fit(&train).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

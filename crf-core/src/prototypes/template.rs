@@ -3,6 +3,8 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::macros;
+use super::pattern::Pattern;
 use crate::Alphabet;
 use crate::dataset::{Dataset, Sequence};
 use crate::error::{Error, Result, require};
@@ -18,6 +20,10 @@ use crate::schema::Schema;
 /// is an attribute of the first position, `last` one of the last. A template that reaches beyond the sequence, or asks
 /// for more letters than there are, gives nothing. Symbols that training never saw still have prefixes, suffixes and
 /// shapes.
+///
+/// A template with `%` in it is text with macros, as CRF++ and Wapiti have them: `%x[-1,0]` is the symbol of the first
+/// column one position earlier, `%t[0,0,"\u"]` whether a pattern is found in it, `%m[0,0,"^.?.?"]` the part that matches,
+/// and capitals (`%X`) make it lower case. Beyond the sequence they read `_B-1`, `_B+1` and so on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Template {
@@ -66,39 +72,68 @@ impl Prototype for Template {
     }
 }
 
+/// A piece of a template: text as it is, or what stands at a place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Piece<Channel> {
+    /// Text.
+    Text(String),
+    /// A symbol, or a part of it.
+    Cell(Cell<Channel>),
+}
+
 /// One place that a template looks at.
-#[derive(Debug, PartialEq)]
-struct Cell<'a> {
-    channel: &'a str,
-    offset: i64,
-    part: Part,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Cell<Channel> {
+    pub(super) channel: Channel,
+    pub(super) offset: i64,
+    pub(super) part: Part,
+    /// Whether a place beyond the sequence has a name; without one there is no attribute.
+    pub(super) named_ends: bool,
+}
+
+/// A channel as templates name it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum By {
+    Name(String),
+    Column(usize),
 }
 
 /// What is taken of a symbol.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum Part {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Part {
     Whole,
     Lower,
     Shape,
     Prefix(usize),
     Suffix(usize),
+    /// Whether a pattern is found.
+    Test(Pattern),
+    /// The part that a pattern matches, perhaps in lower case.
+    Match(Pattern, bool),
 }
 
-/// The cells of a template; none for `first` and `last`.
-fn parse(template: &str) -> Result<Vec<Cell<'_>>> {
-    if matches!(template, "first" | "last") {
-        return Ok(Vec::new());
+/// The pieces of a template; only text for `first` and `last`.
+fn parse(template: &str) -> Result<Vec<Piece<By>>> {
+    if template.contains('%') {
+        return macros::parse(template);
     }
-    template.split('|').map(|cell| cell_of(cell).ok_or_else(|| wrong(template, cell))).collect()
+    let mut pieces = vec![Piece::Text(template.to_owned())];
+    if !matches!(template, "first" | "last") {
+        for (n, text) in template.split('|').enumerate() {
+            pieces.push(Piece::Text(if n == 0 { "=" } else { "|" }.to_owned()));
+            pieces.push(Piece::Cell(cell_of(text).ok_or_else(|| wrong(template, text))?));
+        }
+    }
+    Ok(pieces)
 }
 
 fn wrong(template: &str, cell: &str) -> Error {
-    let want =
-        "templates of cells such as `word[-1]`, `prefix3(word[0])`, `lower(word[0])` or `shape(word[0])`";
+    let want = "templates of cells such as `word[-1]`, `prefix3(word[0])`, `lower(word[0])` or `shape(word[0])`, or of \
+                macros such as `U01:%x[-1,0]`";
     Error::setting("templates", want, format!("`{cell}` in `{template}`"))
 }
 
-fn cell_of(cell: &str) -> Option<Cell<'_>> {
+fn cell_of(cell: &str) -> Option<Cell<By>> {
     let (part, place) = match cell.strip_suffix(')').and_then(|cell| cell.split_once('(')) {
         None => (Part::Whole, cell),
         Some(("lower", place)) => (Part::Lower, place),
@@ -109,49 +144,98 @@ fn cell_of(cell: &str) -> Option<Cell<'_>> {
         }
     };
     let (channel, offset) = place.strip_suffix(']')?.rsplit_once('[')?;
-    Some(Cell { channel, offset: offset.parse().ok()?, part })
+    let channel = By::Name(channel.to_owned());
+    Some(Cell { channel, offset: offset.parse().ok()?, part, named_ends: false })
 }
 
 /// A template whose channels are known.
 #[derive(Debug, Serialize, Deserialize)]
 struct Bound {
-    text: String,
-    cells: Vec<(usize, i64, Part)>, // channel, offset
+    only: Only,
+    pieces: Vec<Piece<usize>>,
+}
+
+/// Which positions a template is for.
+#[derive(Debug, Serialize, Deserialize)]
+enum Only {
+    All,
+    First,
+    Last,
 }
 
 impl Bound {
     fn new(template: &str, schema: &Schema) -> Result<Self> {
-        let bind = |cell: Cell<'_>| {
-            let channel = super::channels(schema, &[cell.channel.to_owned()], "symbols")?;
-            Ok((channel[0], cell.offset, cell.part))
+        let bind = |piece: Piece<By>| {
+            let Cell { channel, offset, part, named_ends } = match piece {
+                Piece::Text(text) => return Ok(Piece::Text(text)),
+                Piece::Cell(cell) => cell,
+            };
+            let name = match channel {
+                By::Name(name) => name,
+                By::Column(column) => {
+                    let columns = schema.channels();
+                    let out_of_range = || {
+                        let want = format!("templates of the columns 0 to {}", columns.len().saturating_sub(1));
+                        Error::setting("templates", want, format!("column {column} in `{template}`"))
+                    };
+                    columns.get(column).ok_or_else(out_of_range)?.name.clone()
+                }
+            };
+            let channel = super::channels(schema, &[name], "symbols")?[0];
+            Ok(Piece::Cell(Cell { channel, offset, part, named_ends }))
         };
-        let cells = parse(template)?.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
-        Ok(Bound { text: template.to_owned(), cells })
+        let only = match template {
+            "first" => Only::First,
+            "last" => Only::Last,
+            _ => Only::All,
+        };
+        let pieces = parse(template)?.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
+        Ok(Bound { only, pieces })
     }
 
     /// Writes the attribute at position `t`, if there is one.
     fn write(&self, x: &Sequence<'_>, t: usize, out: &mut String) -> Option<()> {
-        out.clear();
-        out.push_str(&self.text);
-        match self.text.as_str() {
-            "first" => return (t == 0).then_some(()),
-            "last" => return (t + 1 == x.len()).then_some(()),
-            _ => {}
+        let here = match self.only {
+            Only::All => true,
+            Only::First => t == 0,
+            Only::Last => t + 1 == x.len(),
+        };
+        if !here {
+            return None;
         }
-        for (n, &(channel, offset, part)) in self.cells.iter().enumerate() {
-            let at = usize::try_from(t as i64 + offset).ok()?;
-            let symbol = x.symbol_name(channel, *x.symbol(channel).get(at)?)?;
-            out.push(if n == 0 { '=' } else { '|' });
-            push_part(symbol, part, out)?;
+        out.clear();
+        for piece in &self.pieces {
+            let Cell { channel, offset, part, named_ends } = match piece {
+                Piece::Text(text) => {
+                    out.push_str(text);
+                    continue;
+                }
+                Piece::Cell(cell) => cell,
+            };
+            let at = t as i64 + offset;
+            let symbol = usize::try_from(at).ok().and_then(|at| x.symbol(*channel).get(at));
+            match symbol {
+                Some(&symbol) => push_part(x.symbol_name(*channel, symbol)?, part, out)?,
+                None if *named_ends => {
+                    let beyond = if at < 0 { at } else { at - x.len() as i64 + 1 };
+                    let _ = write!(out, "_B{beyond:+}");
+                }
+                None => return None,
+            }
         }
         Some(())
     }
 }
 
-fn push_part(symbol: &str, part: Part, out: &mut String) -> Option<()> {
+fn push_part(symbol: &str, part: &Part, out: &mut String) -> Option<()> {
     match part {
         Part::Whole => out.push_str(symbol),
         Part::Lower => symbol.chars().flat_map(char::to_lowercase).for_each(|c| out.push(c)),
+        Part::Test(pattern) => out.push_str(if pattern.find(symbol).is_some() { "true" } else { "false" }),
+        Part::Match(pattern, lower) => {
+            let part = if *lower { &Part::Lower } else { &Part::Whole };
+            push_part(&symbol[pattern.find(symbol).unwrap_or_default()], part, out)?;
+        }
         Part::Prefix(n) => {
             let end = symbol.char_indices().map(|(at, c)| at + c.len_utf8()).nth(n - 1)?;
             out.push_str(&symbol[..end]);
