@@ -13,6 +13,9 @@ use crate::model_file::{Content, ModelFile};
 pub(crate) struct Seconds {
     /// Reading the data.
     pub(crate) read: f64,
+    /// Choosing settings by cross-validation, if any were to be chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tune: Option<f64>,
     /// Fitting and evaluating the observation functions.
     pub(crate) features: f64,
     /// Training.

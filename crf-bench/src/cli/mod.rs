@@ -177,6 +177,11 @@ fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
     }
 }
 
+/// As many threads as were asked for, or as there are cores.
+fn threads(asked: Option<NonZeroUsize>) -> NonZeroUsize {
+    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
 /// An error of writing to the terminal.
 fn terminal(source: io::Error) -> Error {
     Error::Io { path: "standard output".into(), source }
