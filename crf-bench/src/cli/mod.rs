@@ -1,5 +1,6 @@
 //! The command line: what `crf` offers to users, and what `cargo xtask` offers beyond that.
 
+mod compare;
 mod convert;
 mod eval;
 mod experiment;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use self::compare::CompareArgs;
 pub use self::convert::ConvertArgs;
 pub use self::eval::EvalArgs;
 pub use self::inspect::InspectArgs;
@@ -40,6 +42,7 @@ pub struct Cli {
 enum Command {
     Experiment(ExperimentArgs),
     Test(TestArgs),
+    Compare(CompareArgs),
     #[command(flatten)]
     User(UserCommand),
 }
@@ -142,6 +145,7 @@ impl Cli {
         match &self.command {
             Command::Experiment(args) => experiment::run(args, out),
             Command::Test(TestArgs {}) => test::run(out),
+            Command::Compare(args) => compare::run(args, out),
             Command::User(command) => command.run(out),
         }
     }
