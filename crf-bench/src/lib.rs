@@ -28,6 +28,7 @@ mod tuning;
 pub mod cli;
 mod draft;
 mod error;
+mod machine;
 mod progress;
 
 pub use crate::calibration::{Bin, Calibration};

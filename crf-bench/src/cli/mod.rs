@@ -5,6 +5,7 @@ mod convert;
 mod eval;
 mod experiment;
 mod format;
+mod growth;
 mod inspect;
 mod list;
 mod tag;
@@ -21,6 +22,7 @@ use clap::{Args, Parser, Subcommand};
 pub use self::compare::CompareArgs;
 pub use self::convert::ConvertArgs;
 pub use self::eval::EvalArgs;
+pub use self::growth::GrowthArgs;
 pub use self::inspect::InspectArgs;
 pub use self::tag::TagArgs;
 pub use self::train::TrainArgs;
@@ -43,6 +45,7 @@ enum Command {
     Experiment(ExperimentArgs),
     Test(TestArgs),
     Compare(CompareArgs),
+    Growth(GrowthArgs),
     #[command(flatten)]
     User(UserCommand),
 }
@@ -146,6 +149,7 @@ impl Cli {
             Command::Experiment(args) => experiment::run(args, out),
             Command::Test(TestArgs {}) => test::run(out),
             Command::Compare(args) => compare::run(args, out),
+            Command::Growth(args) => growth::run(args, out),
             Command::User(command) => command.run(out),
         }
     }
