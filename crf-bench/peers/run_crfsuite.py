@@ -18,7 +18,7 @@ class Trainer(pycrfsuite.Trainer):
 
     def message(self, message):
         if message.startswith("***** "):
-            self.times.append(time.perf_counter())
+            self.times.append((time.perf_counter(), time.process_time()))
         self.logparser.feed(message)
 
 
@@ -31,11 +31,12 @@ def train(algorithm, data, model, *params):
     read = time.perf_counter()
     trainer.train(model)
     log = trainer.logparser
-    steps = [after - before for before, after in zip(trainer.times, trainer.times[1:])]
+    wall, cpu = zip(*trainer.times)
     report = {
         "read": read - began,
         "features": log.featgen_seconds,
-        "steps": steps,
+        "steps": [after - before for before, after in zip(wall, wall[1:])],
+        "cpu_step": (cpu[-1] - cpu[0]) / (len(cpu) - 1),
         "objective": log.iterations[-1].get("loss"),
         "weights": log.featgen_num_features,
     }
