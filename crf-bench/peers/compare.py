@@ -7,6 +7,7 @@ taken when it ends; ours and theirs take turns, so that what else the machine do
 import argparse
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -92,8 +93,7 @@ class Comparison:
             likelihood["ours"].append(self.our_chain(1))
             likelihood["theirs"].append(self.their_chain())
             likelihood["ours_2"].append(self.our_chain(2))
-            if self.has_perceptron():
-                perceptron["ours"].append(self.our_perceptron())
+            perceptron["ours"] += self.our_perceptron()
             perceptron["theirs"].append(self.their_perceptron())
         self.say("one token at a time")
         local = {"ours": [self.our_local()], "theirs": [self.their_local()]}
@@ -118,12 +118,16 @@ class Comparison:
         # The weights of all pairs, as scikit-learn has them.
         return self.ours("ours-local", 1, ["learner.l2=2.0"], '[{"state": "attributes"}]')
 
-    def has_perceptron(self):
-        listed = subprocess.run([self.args.ours, "list", "learner"], stdout=subprocess.PIPE, text=True, check=True)
-        return any(line.split()[:1] == ["perceptron"] for line in listed.stdout.splitlines())
-
     def our_perceptron(self):
-        return self.ours("ours-perceptron", 1, [], learner="perceptron", limit="learner.epochs")
+        """Trains by averaged perceptron, if our program has such a learner."""
+        nowhere = ["--data", self.work / "nowhere", "--model", self.work / "nowhere.crf"]
+        for limit in ["learner.epochs", "learner.iterations", "learner.stop.iterations"]:
+            # Names that do not exist give exit code 2, before missing data can give 1.
+            command = [self.args.ours, "train", "--format", "crfsuite", *nowhere, "--learner", "perceptron"]
+            tried = subprocess.run([*command, "--set", f"{limit}=2"], stderr=subprocess.DEVNULL, check=False)
+            if tried.returncode != 2:
+                return [self.ours("ours-perceptron", 1, [], learner="perceptron", limit=limit)]
+        return []
 
     def ours(self, name, threads, settings, features=None, learner="mle", limit="learner.stop.iterations"):
         """Trains and tags with our program.
@@ -149,8 +153,16 @@ class Comparison:
             "objective": summary["objective"],
             "reading": seconds["read"] + seconds["features"],
         }
-        tag = [self.args.ours, "tag", "--model", model, "--decode", "viterbi", self.data["test"]["path"]]
-        return {**measured, **self.judged(name, model, steps, usage, tag, threads)}
+        test = ["--model", model, "--decode", "viterbi"]
+        tag = [self.args.ours, "tag", *test, self.data["test"]["path"]]
+        measured.update(self.judged(name, model, steps, usage, tag, threads))
+        # Two programs count chunks: ours and the one beside this file.
+        command = [self.args.ours, "eval", *test, "--json", "--data", self.data["test"]["path"]]
+        scores = json.loads(self.child(f"evaluate {name}", command)[0])
+        for ours, theirs in [("accuracy", "accuracy"), ("chunk_f1", "f1")]:
+            if not math.isclose(scores[ours], measured[theirs], abs_tol=1e-12):
+                sys.exit(f"{ours} of {name} is {scores[ours]} by its own count, {measured[theirs]} by ours")
+        return measured
 
     def their_chain(self):
         params = ["c1=0", "c2=1.0", f"max_iterations={self.args.iterations}", "epsilon=1e-7", "delta=1e-9"]
@@ -255,19 +267,20 @@ PERCEPTRON = [
     MODEL,
 ]
 LOCAL = [WEIGHTS, CPU_STEP, *SCORES, CPU, MEMORY]
+FORMS = {key: form for key, _, form, _ in [*CHAIN, *PERCEPTRON, *LOCAL]}
 
 
 def rows(measured, shown):
     """The best of all rounds of each measure, and how many times better ours is."""
     table = []
-    for key, name, form, better in shown:
+    for key, name, _, better in shown:
         best = {}
         for who, rounds in measured.items():
             values = [measures[key] for measures in rounds if measures.get(key) is not None]
             best[who] = (max(values) if better > 0 else min(values)) if values else None
         ours, theirs = best["ours"], best["theirs"]
         ratio = (ours / theirs if better > 0 else theirs / ours) if better and ours and theirs else None
-        table.append({"name": name, "form": form, **best, "ratio": ratio})
+        table.append({"key": key, "name": name, **best, "ratio": ratio})
     return table
 
 
@@ -286,7 +299,7 @@ def table(result):
         lines = []
         for row in part["rows"]:
             values = [row.get(who) for who in ["ours", "ours_2", "theirs"]]
-            shown = ["" if value is None else format(value, row["form"]) for value in values]
+            shown = ["" if value is None else format(value, FORMS[row["key"]]) for value in values]
             lines.append([row["name"], *shown, f"{row['ratio']:.2f}" if row["ratio"] else ""])
         if all(row["ours"] is None for row in part["rows"]):
             part["title"] += " (ours has no such learner yet)"

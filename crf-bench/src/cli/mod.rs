@@ -71,7 +71,7 @@ pub struct UserCli {
 
 #[derive(Debug, Subcommand)]
 enum UserCommand {
-    Train(TrainArgs),
+    Train(Box<TrainArgs>),
     Tag(TagArgs),
     Eval(EvalArgs),
     Inspect(InspectArgs),
