@@ -10,6 +10,7 @@ mod inspect;
 mod list;
 mod tag;
 mod test;
+mod trace_file;
 mod train;
 
 use std::io::{self, Write};

@@ -1,7 +1,6 @@
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,6 +11,7 @@ use serde::Serialize;
 use toml::Value;
 
 use super::format::plugin;
+use super::trace_file::TraceFile;
 use super::{print_facts, print_json, terminal, threads};
 use crate::config::{Candidates, KeyPath, Readable as _, Setting, Training, Tune};
 use crate::data::{file_name, read_digest};
@@ -214,24 +214,23 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
 /// The config file with the options over it.
 fn load_config(args: &TrainArgs) -> Result<(Training, Option<Candidates>)> {
     let mut flags = Vec::new();
-    let plugins: [(&str, &[&str], _); 4] = [
-        ("--format", &["format"], &args.format),
-        ("--learner", &["learner"], &args.learner),
-        ("--features", &["features"], &args.features),
-        ("--tune-by", &["tune", "by"], &args.tune_by),
+    let mut flag = |option: String, key: &str, value| {
+        flags.push(Setting { option, path: KeyPath::of(key.split('.')), value });
+    };
+    let plugins = [
+        ("--format", "format", &args.format),
+        ("--learner", "learner", &args.learner),
+        ("--features", "features", &args.features),
+        ("--tune-by", "tune.by", &args.tune_by),
     ];
-    for (option, path, text) in plugins {
+    for (option, key, text) in plugins {
         if let Some(text) = text {
-            let (option, value) = (format!("{option} {text}"), plugin(option, text)?);
-            flags.push(Setting { option, path: KeyPath::of(path.iter().copied()), value });
+            flag(format!("{option} {text}"), key, plugin(option, text)?);
         }
     }
-    let numbers: [(&str, &[&str], _); 2] =
-        [("--seed", &["seed"], args.seed), ("--folds", &["tune", "folds"], args.folds)];
-    for (option, path, number) in numbers {
+    for (option, key, number) in [("--seed", "seed", args.seed), ("--folds", "tune.folds", args.folds)] {
         if let Some(number) = number {
-            let (option, value) = (format!("{option} {number}"), Value::Integer(number.into()));
-            flags.push(Setting { option, path: KeyPath::of(path.iter().copied()), value });
+            flag(format!("{option} {number}"), key, Value::Integer(number.into()));
         }
     }
     for text in &args.tune {
@@ -293,30 +292,5 @@ impl Summary {
             print_facts(&facts, out)?;
         }
         Ok(())
-    }
-}
-
-/// The file of the trace; the first failure to write ends the training.
-struct TraceFile {
-    path: PathBuf,
-    file: BufWriter<File>,
-    failed: Option<std::io::Error>,
-}
-
-impl TraceFile {
-    fn new(path: &Path) -> Result<Self> {
-        let file = BufWriter::new(File::create(path).map_err(Error::io(path))?);
-        Ok(TraceFile { path: path.to_owned(), file, failed: None })
-    }
-
-    fn add(&mut self, iteration: &Iteration) -> Next {
-        let line = serde_json::to_string(iteration).map_err(std::io::Error::from);
-        let written = line.and_then(|line| writeln!(self.file, "{line}")).and_then(|()| self.file.flush());
-        self.failed = written.err();
-        if self.failed.is_some() { Next::Stop } else { Next::Continue }
-    }
-
-    fn finish(self) -> Result<()> {
-        self.failed.map_or(Ok(()), |error| Err(Error::io(&self.path)(error)))
     }
 }
