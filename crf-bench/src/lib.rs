@@ -7,6 +7,7 @@ pub mod config;
 
 mod cell;
 mod runner;
+mod workers;
 
 mod estimate;
 mod summary;
@@ -22,10 +23,12 @@ mod model_file;
 mod predict;
 mod scores;
 mod training;
+mod tuning;
 
 pub mod cli;
 mod draft;
 mod error;
+mod machine;
 mod progress;
 
 pub use crate::calibration::{Bin, Calibration};

@@ -39,7 +39,7 @@ pub struct Content {
     pub digest: String,
     /// The version of the program that trained it.
     pub toolkit: String,
-    /// How training went.
+    /// How training went; how long it took is not kept, so that equal trainings make equal files.
     pub trace: Trace,
 }
 

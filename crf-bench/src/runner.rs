@@ -1,14 +1,11 @@
-use std::any::Any;
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::cell::{Cell, run_methods};
 use crate::config::Plan;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::summary::Summary;
+use crate::workers::in_parallel;
 
 /// All cells of an experiment.
 #[derive(Debug)]
@@ -36,57 +33,15 @@ pub fn n_jobs(plan: &Plan) -> usize {
 
 /// Runs all cells of a plan on so many threads, and calls `done` after each job.
 ///
-/// Results do not depend on the number of threads. The first job that fails, in the order of jobs, ends the
-/// run with its error; a panic goes on in the caller.
+/// Results do not depend on the number of threads.
 pub fn run(plan: &Plan, threads: NonZeroUsize, done: &(dyn Fn() + Sync)) -> Result<Results> {
     let began = Instant::now();
-    let n_jobs = n_jobs(plan);
-    let workers = threads.get().min(n_jobs);
-    let (next, stop, answers) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
-    let work = |pool: &rayon::ThreadPool| {
-        while !stop.load(Ordering::Relaxed) {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            if job >= n_jobs {
-                return;
-            }
-            // Trial by trial, so that all points progress together and the time left can be told early.
-            let (trial, point) = (job / plan.points.len(), job % plan.points.len());
-            let run = || pool.install(|| run_methods(plan, point, trial as u32 + 1));
-            let answer = catch_unwind(AssertUnwindSafe(run));
-            if !matches!(answer, Ok(Ok(_))) {
-                stop.store(true, Ordering::Relaxed);
-            }
-            answers.lock().unwrap_or_else(PoisonError::into_inner).push((job, answer));
-            done();
-        }
-    };
-    // One pool per worker: were jobs stolen from one pool, a cell's time would contain that of others.
-    let pools = (0..workers).map(|worker| {
-        let share = threads.get() / workers + usize::from(worker < threads.get() % workers);
-        rayon::ThreadPoolBuilder::new().num_threads(share).build().map_err(Error::format("threads"))
+    // Trial by trial, so that all points progress together and the time left can be told early.
+    let cells = in_parallel(n_jobs(plan), threads, done, |job| {
+        let (trial, point) = (job / plan.points.len(), job % plan.points.len());
+        run_methods(plan, point, trial as u32 + 1)
     });
-    let pools = pools.collect::<Result<Vec<_>>>()?;
-    std::thread::scope(|scope| {
-        for pool in &pools {
-            scope.spawn(|| work(pool));
-        }
-    });
-    let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Results { cells: in_order(answers)?, seconds: began.elapsed().as_secs_f64() })
-}
-
-/// What a job gave: cells, an error, or a panic.
-type Answer = std::result::Result<Result<Vec<Cell>>, Box<dyn Any + Send>>;
-
-fn in_order(mut answers: Vec<(usize, Answer)>) -> Result<Vec<Cell>> {
-    answers.sort_by_key(|(job, _)| *job);
-    let mut cells = Vec::new();
-    for (_, answer) in answers {
-        match answer {
-            Ok(answer) => cells.extend(answer?),
-            Err(panic) => resume_unwind(panic),
-        }
-    }
+    let mut cells: Vec<Cell> = cells?.into_iter().flatten().collect();
     cells.sort_by_key(|cell| (cell.method, cell.point, cell.trial));
-    Ok(cells)
+    Ok(Results { cells, seconds: began.elapsed().as_secs_f64() })
 }

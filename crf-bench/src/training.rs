@@ -13,6 +13,9 @@ use crate::model_file::{Content, ModelFile};
 pub(crate) struct Seconds {
     /// Reading the data.
     pub(crate) read: f64,
+    /// Choosing settings by cross-validation, if any were to be chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tune: Option<f64>,
     /// Fitting and evaluating the observation functions.
     pub(crate) features: f64,
     /// Training.
@@ -70,8 +73,10 @@ pub(crate) fn train(
         tracing::debug!(?iteration);
         observer(iteration)
     };
-    let fit = config.learner.fit(&problem, &mut Run::new(seed, &mut watch))?;
+    let mut fit = config.learner.fit(&problem, &mut Run::new(seed, &mut watch))?;
     seconds.train = clock.elapsed().as_secs_f64();
+    // The same data and config make the same file; the times are the observer's.
+    fit.trace.iterations.iter_mut().for_each(|iteration| iteration.seconds = 0.0);
     let content = Content {
         features,
         model: fit.model,

@@ -16,11 +16,15 @@ static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
     file("nan.crfsuite", b"A\tx\nB\tx:nan\n");
     file("latin.crfsuite", b"A\tcaf\xe9\n");
     file("snow.crfsuite", b"snow\tcoat\n");
+    file("labelled.conll", b"the DT O\ncat NN B\n");
+    file("unlabelled.conll", b"the DT\ncat NN\n");
     file("ragged.conll", b"the DT O\ncat O\n");
     file("typo.toml", b"format = \"crfsuite\"\n\n[learner]\ntype = \"mle\"\nl3 = 1.0\n");
     file("range.toml", b"format = \"crfsuite\"\n\n[learner]\ntype = \"mle\"\nl1 = -1.0\n");
     file("syntax.toml", b"format = = \"crfsuite\"\n");
     let line = "train --format crfsuite --data train.crfsuite --model good.crf --set learner.l2=1";
+    crf(&place, line).assert().success();
+    let line = "train --format conll --data labelled.conll --model columns.crf --set learner.l2=1";
     crf(&place, line).assert().success();
     let good = std::fs::read(place.join("good.crf")).expect("a model");
     file("empty.crf", b"");
@@ -134,6 +138,11 @@ refused! {
         "flipped.crf: damaged: the checksum is not that of the content";
     nothing_to_tag: "tag --model good.crf empty.crfsuite", 1,
         "empty.crfsuite:1:1: expected a sequence, got an empty file";
+    no_label_column: "tag --model columns.crf unlabelled.conll", 1,
+        "unlabelled.conll:1:7: expected 3 columns (column1 column2 label), got 2; data without labels need \
+         `--set format.label=false`";
+    columns_of_another_kind: "tag --model columns.crf ragged.conll", 1,
+        "ragged.conll:2:6: expected 3 columns (column1 column2 label), got 2";
     two_kinds_of_answer: "tag --model good.crf --nbest 2 --marginals test.crfsuite", 2,
         "error: the argument '--nbest <K>' cannot be used with '--marginals'";
     unknown_setting_of_a_format: "tag --model good.crf --set format.labeled=false test.crfsuite", 2,

@@ -99,6 +99,24 @@ fn tags_come_through_a_pipe() {
 }
 
 #[test]
+fn equal_trainings_make_equal_files() {
+    let place = directory("equal-files");
+    for (model, threads) in [("a.crf", 1), ("b.crf", 1), ("c.crf", 2)] {
+        run(&place, &format!("{} --threads {threads}", TRAIN.replace("weather.crf", model)));
+    }
+    let bytes = |model: &str| std::fs::read(place.join(model)).expect("a model");
+    assert!(bytes("a.crf") == bytes("b.crf") && bytes("a.crf") == bytes("c.crf"));
+}
+
+#[test]
+fn plugins_are_listed_by_their_kind_or_several_of_it() {
+    let place = directory("list");
+    let learners = run(&place, "list learners");
+    assert!(learners.starts_with("learner\n") && learners.contains("  mle "), "{learners}");
+    assert_eq!(learners, run(&place, "list learner"));
+}
+
+#[test]
 fn unknown_labels_are_counted_as_errors() {
     let place = directory("unknown-labels");
     run(&place, TRAIN);

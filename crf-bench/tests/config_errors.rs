@@ -96,6 +96,8 @@ refused! {
         "exp.toml:3:10: `trials` must be at least 1, got 0";
     unknown_sweep_key: "\"dataset.noise\" = [0.0, 0.5]" => "\"dataset.nosie\" = [0.0, 0.5]",
         "exp.toml:11:1: unknown key `dataset.nosie`, did you mean `noise`?";
+    unknown_part_in_a_sweep: "\"dataset.noise\" = [0.0, 0.5]" => "\"datset.noise\" = [0.0, 0.5]",
+        "exp.toml:11:1: unknown key `datset.noise`, did you mean `dataset`?";
     unknown_method_in_a_sweep: "\"methods.Two.learner.spread\"" => "\"methods.Too.learner.spread\"",
         "exp.toml:12:1: unknown key `methods.Too.learner.spread`, did you mean `Two`?";
     sweep_below_a_number: "\"methods.Two.learner.spread\"" => "\"dataset.noise.low\"",

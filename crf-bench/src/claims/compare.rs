@@ -33,7 +33,7 @@ impl Claim for Better {
     }
 
     fn judge(&self, summary: &Summary) -> Verdict {
-        compare(summary, &self.method, &self.than, &self.metric, &self.at, |difference, higher| {
+        compare(summary, &self.method, &self.than, &self.metric, &self.at, "", |difference, higher| {
             if higher { difference.low() > 0.0 } else { difference.high() < 0.0 }
         })
     }
@@ -68,26 +68,29 @@ impl Claim for Equal {
     }
 
     fn judge(&self, summary: &Summary) -> Verdict {
-        compare(summary, &self.method, &self.other, &self.metric, &self.at, |difference, _| {
+        let allowed = format!(", of which {} is allowed", self.within);
+        compare(summary, &self.method, &self.other, &self.metric, &self.at, &allowed, |difference, _| {
             difference.mean.abs() <= self.within
         })
     }
 }
 
-/// Judges the difference of two methods at each point; `holds` also learns whether higher is better.
+/// Judges the difference of two methods at each point; `holds` also learns whether higher is better, and `note` ends
+/// the evidence.
 fn compare(
     summary: &Summary,
     method: &str,
     than: &str,
     metric: &str,
     at: &At,
+    note: &str,
     holds: impl Fn(crate::Estimate, bool) -> bool,
 ) -> Verdict {
     let (a, b, m) = (summary.method(method), summary.method(than), summary.metric(metric));
     let verdicts = summary.at(&at.0).into_iter().map(|point| {
         let difference = summary.difference(a, b, point, m);
         let evidence = format!(
-            "{}{method} {}, {than} {}, difference {difference}",
+            "{}{method} {}, {than} {}, difference {difference}{note}",
             place(&summary.points[point]),
             summary.estimate(a, point, m),
             summary.estimate(b, point, m),
@@ -126,5 +129,8 @@ mod tests {
         let equal = r#"equal = { method = "A", other = "B", metric = "error", within = 0.05 }"#;
         assert_eq!(holds(equal, &summary(&[0.1], &[0.14])), Some(true));
         assert_eq!(holds(equal, &summary(&[0.1], &[0.16])), Some(false));
+        let claim: Box<dyn crate::claim::Claim> = toml::from_str(equal).expect("a claim");
+        let evidence = claim.judge(&summary(&[0.1], &[0.16])).evidence;
+        assert!(evidence.ends_with("difference -0.0600 ± 0.0043, of which 0.05 is allowed"), "{evidence}");
     }
 }

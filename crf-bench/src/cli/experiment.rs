@@ -1,9 +1,8 @@
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{ExperimentArgs, terminal};
+use super::{ExperimentArgs, terminal, threads};
 use crate::claim::Outcome;
 use crate::config::{Setting, load};
 use crate::error::Result;
@@ -19,8 +18,7 @@ pub(super) fn run(args: &ExperimentArgs, out: &mut dyn Write) -> Result<ExitCode
         let plan = load(file, args.quick, &settings)?;
         plans.push((plan, Directory::new(&directory(args, file))?));
     }
-    let threads = args.threads.or_else(|| std::thread::available_parallelism().ok());
-    let threads = threads.unwrap_or(NonZeroUsize::MIN);
+    let threads = threads(args.threads);
     let mut failed = 0;
     for (i, (plan, directory)) in plans.into_iter().enumerate() {
         let bar = progress::bar(&plan.experiment.title, n_jobs(&plan));

@@ -25,10 +25,7 @@ impl FormatArgs {
     pub(super) fn or_of(&self, model: &ModelFile) -> Result<Box<dyn Format>> {
         let mut config = match &self.format {
             Some(text) => format_config("--format", text)?,
-            None => {
-                let format = Value::try_from(&model.serving.format).map_err(Error::format("format"))?;
-                Value::Table(Table::from_iter([("format".to_owned(), format)]))
-            }
+            None => config_of(&*model.serving.format)?,
         };
         for text in &self.set {
             config = set::<OneFormat>(&config, &Setting::parse(text)?)?;
@@ -41,6 +38,21 @@ impl FormatArgs {
 pub(super) fn format(option: &str, text: &str) -> Result<Box<dyn Format>> {
     let config = format_config(option, text)?;
     OneFormat::read(&config).map(|one| one.format).map_err(|message| Error::config(option, message))
+}
+
+/// The same format for data without labels, and the setting that asks for it, if the format has labels now.
+pub(super) fn without_labels(format: &dyn Format) -> Option<(&'static str, Box<dyn Format>)> {
+    let config = config_of(format).ok()?;
+    ["format.label=false", "format.labelled=false"].into_iter().find_map(|setting| {
+        let without = set::<OneFormat>(&config, &Setting::parse(setting).ok()?).ok()?;
+        let one = OneFormat::read(&without).ok().filter(|_| without != config)?;
+        Some((setting, one.format))
+    })
+}
+
+fn config_of(format: &dyn Format) -> Result<Value> {
+    let format = Value::try_from(format).map_err(Error::format("format"))?;
+    Ok(Value::Table(Table::from_iter([("format".to_owned(), format)])))
 }
 
 fn format_config(option: &str, text: &str) -> Result<Value> {

@@ -45,8 +45,8 @@ struct Inspection<'a> {
     toolkit: &'a str,
     stop: Stop,
     iterations: usize,
-    first: Option<&'a Iteration>,
-    last: Option<&'a Iteration>,
+    first: Option<Progress>,
+    last: Option<Progress>,
     weights: Vec<Weight>,
 }
 
@@ -55,6 +55,21 @@ struct Channel<'a> {
     name: &'a str,
     holds: &'static str,
     symbols: Option<usize>,
+}
+
+/// An iteration without its time, which model files do not keep.
+#[derive(Debug, Serialize)]
+struct Progress {
+    objective: f64,
+    gradient_norm: f64,
+    non_zeros: usize,
+    evaluations: u32,
+}
+
+impl Progress {
+    fn of(&Iteration { objective, gradient_norm, non_zeros, evaluations, .. }: &Iteration) -> Self {
+        Progress { objective, gradient_norm, non_zeros, evaluations }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -106,8 +121,8 @@ impl<'a> Inspection<'a> {
             toolkit: &content.toolkit,
             stop: content.trace.stop,
             iterations: iterations.len(),
-            first: iterations.first(),
-            last: iterations.last(),
+            first: iterations.first().map(Progress::of),
+            last: iterations.last().map(Progress::of),
             weights,
         }
     }
@@ -131,11 +146,10 @@ impl<'a> Inspection<'a> {
         facts.push(("data", format!("SHA-256 {}", self.digest)));
         facts.push(("toolkit", self.toolkit.to_owned()));
         facts.push(("training", format!("{} iterations, {}", self.iterations, self.stop)));
-        if let (Some(first), Some(last)) = (self.first, self.last) {
+        if let (Some(first), Some(last)) = (&self.first, &self.last) {
             facts.push(("objective", format!("{:.4} to {:.4}", first.objective, last.objective)));
             facts.push(("gradient norm", format!("{:.4e}", last.gradient_norm)));
             facts.push(("evaluations", last.evaluations.to_string()));
-            facts.push(("seconds", format!("{:.2}", last.seconds)));
         }
         print_facts(&facts, out)?;
         let row = |weight: &Weight| vec![weight.feature.clone(), format!("{:.4}", weight.weight)];

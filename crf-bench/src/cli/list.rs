@@ -11,11 +11,14 @@ pub(super) fn run(args: &ListArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let plugins = Plugin::all();
     let mut kinds: Vec<&str> = plugins.iter().map(|plugin| plugin.kind).collect();
     kinds.dedup();
-    if let Some(kind) = &args.kind {
-        if !kinds.contains(&kind.as_str()) {
-            return Err(Error::config("list", format!("unknown kind `{kind}`{}", hint(kind, &kinds))));
-        }
-        kinds.retain(|other| other == kind);
+    if let Some(asked) = &args.kind {
+        // One of them or several: `learner` and `learners`.
+        let kind = kinds
+            .iter()
+            .copied()
+            .find(|kind| asked.strip_prefix(kind).is_some_and(|rest| matches!(rest, "" | "s")));
+        let unknown = || Error::config("list", format!("unknown kind `{asked}`{}", hint(asked, &kinds)));
+        kinds = vec![kind.ok_or_else(unknown)?];
     }
     let width = plugins.iter().map(|plugin| plugin.tag.len()).max().unwrap_or(0);
     for (i, kind) in kinds.into_iter().enumerate() {

@@ -1,13 +1,16 @@
 //! The command line: what `crf` offers to users, and what `cargo xtask` offers beyond that.
 
+mod compare;
 mod convert;
 mod eval;
 mod experiment;
 mod format;
+mod growth;
 mod inspect;
 mod list;
 mod tag;
 mod test;
+mod trace_file;
 mod train;
 
 use std::io::{self, Write};
@@ -17,8 +20,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use self::compare::CompareArgs;
 pub use self::convert::ConvertArgs;
 pub use self::eval::EvalArgs;
+pub use self::growth::GrowthArgs;
 pub use self::inspect::InspectArgs;
 pub use self::tag::TagArgs;
 pub use self::train::TrainArgs;
@@ -40,6 +45,8 @@ pub struct Cli {
 enum Command {
     Experiment(ExperimentArgs),
     Test(TestArgs),
+    Compare(CompareArgs),
+    Growth(GrowthArgs),
     #[command(flatten)]
     User(UserCommand),
 }
@@ -65,7 +72,7 @@ pub struct UserCli {
 
 #[derive(Debug, Subcommand)]
 enum UserCommand {
-    Train(TrainArgs),
+    Train(Box<TrainArgs>),
     Tag(TagArgs),
     Eval(EvalArgs),
     Inspect(InspectArgs),
@@ -142,6 +149,8 @@ impl Cli {
         match &self.command {
             Command::Experiment(args) => experiment::run(args, out),
             Command::Test(TestArgs {}) => test::run(out),
+            Command::Compare(args) => compare::run(args, out),
+            Command::Growth(args) => growth::run(args, out),
             Command::User(command) => command.run(out),
         }
     }
@@ -175,6 +184,11 @@ fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// As many threads as were asked for, or as there are cores.
+fn threads(asked: Option<NonZeroUsize>) -> NonZeroUsize {
+    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// An error of writing to the terminal.

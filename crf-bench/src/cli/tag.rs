@@ -1,17 +1,17 @@
-use std::io::{BufWriter, Write};
+use std::io::{BufRead as _, BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use crf_core::{Dataset, Decode, Next};
-use crf_datasets::open;
+use crf_core::{Dataset, Decode, Error as CoreError, Next, Schema};
+use crf_datasets::{Format, open};
 
-use super::format::FormatArgs;
+use super::format::{FormatArgs, without_labels};
 use super::terminal;
 use crate::data::file_name;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model_file::ModelFile;
 use crate::predict::{Ask, Prediction, predict};
 
@@ -90,14 +90,34 @@ pub(super) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
         }
         out.flush().map_err(terminal)
     };
-    let mut from = open(&args.file)?;
-    let read = format.read(&file_name(&args.file), &mut *from, Some(schema), args.batch.get(), &mut |data| {
+    let (name, mut from) = (file_name(&args.file), open(&args.file)?);
+    // Whole lines only: where a line was cut, nothing can be said about it.
+    let mut beginning = from.fill_buf().map_err(Error::io(&args.file))?.to_vec();
+    beginning.truncate(beginning.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
+    let read = format.read(&name, &mut *from, Some(schema), args.batch.get(), &mut |data| {
         failed = label(data).err();
         Ok(if failed.is_some() { Next::Stop } else { Next::Continue })
     });
     failed.map_or(Ok(()), Err)?;
-    read?;
+    read.map_err(|error| match unlabelled(&*format, &name, &beginning, schema) {
+        Some(setting) => CoreError::data(format!("{error}; data without labels need `--set {setting}`")),
+        None => error,
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The setting with which the beginning of some data can be read, if they have no labels where some are expected.
+fn unlabelled(
+    format: &dyn Format,
+    name: &str,
+    beginning: &[u8],
+    schema: &Arc<Schema>,
+) -> Option<&'static str> {
+    let (setting, without) = without_labels(format)?;
+    let readable = |format: &dyn Format| {
+        format.read(name, &mut &*beginning, Some(schema), usize::MAX, &mut |_| Ok(Next::Continue)).is_ok()
+    };
+    (readable(&*without) && !readable(format)).then_some(setting)
 }
 
 /// Prints what a model says about sequence `i`, and a blank line.

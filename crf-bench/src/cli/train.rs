@@ -1,7 +1,6 @@
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,15 +11,18 @@ use serde::Serialize;
 use toml::Value;
 
 use super::format::plugin;
-use super::{print_facts, print_json};
-use crate::config::{KeyPath, Setting, Training};
+use super::trace_file::TraceFile;
+use super::{print_facts, print_json, terminal, threads};
+use crate::config::{Candidates, KeyPath, Readable as _, Setting, Training, Tune};
 use crate::data::{file_name, read_digest};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::model_file::ModelFile;
 use crate::progress;
+use crate::report::markdown;
 use crate::scores::Scores;
 use crate::training::{Seconds, train};
+use crate::tuning::{Tuning, tune};
 
 /// Trains a model on labelled sequences and writes it to a file.
 #[derive(Debug, Args)]
@@ -31,10 +33,18 @@ use crate::training::{Seconds, train};
   crf train --format conll --data a.txt --model a.crf --features '[{state = \"equals\"}, \"transition\"]'
   crf train chunks.toml --data train.txt --model chunks.crf --trace trace.jsonl --threads 2
   crf train --format crfsuite --data more.crfsuite --model new.crf --warm-start chunks.crf
+  crf train --format crfsuite --data train.crfsuite --model best.crf --tune learner.l2=0.1,0.3,1,3,10
+  crf train chunks.toml --data train.txt --model best.crf --tune learner.l2=1,2 --tune learner.l1=0,0.1 \
+--folds 10 --tune-by chunk-f1
 
-A config file has the keys `format`, `features`, `learner`, `inference`, `decode` and `seed`; options win over \
-it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
-transitions as observed for `crfsuite`; every symbol, number and transition otherwise.")]
+A config file has the keys `format`, `features`, `learner`, `inference`, `decode`, `seed` and `tune`; options \
+win over it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
+transitions as observed for `crfsuite`; every symbol, number and transition otherwise.
+
+With --tune each combination of values is cross-validated: the sequences are dealt into folds, and each fold is \
+labelled by a model that was trained on the others. The best one, of equals that with the larger numbers, is then \
+trained on all data and stands in the model's config. Holdout data take no part in the choice: what is measured on \
+them at the end is a fair estimate of the tuned model.")]
 pub struct TrainArgs {
     /// A config file.
     #[arg(value_name = "CONFIG.toml")]
@@ -69,6 +79,16 @@ pub struct TrainArgs {
     /// Goes on from this model: with its features and labels, and its weights to begin with.
     #[arg(long, value_name = "MODEL")]
     warm_start: Option<PathBuf>,
+    /// Chooses among these values of a key, such as learner.l2=0.1,1,10, by cross-validation; several keys make a
+    /// grid.
+    #[arg(long, value_name = "KEY=VALUES", conflicts_with = "warm_start")]
+    tune: Vec<String>,
+    /// Into how many parts cross-validation deals the sequences; 5 unless given.
+    #[arg(long, value_name = "N")]
+    folds: Option<u32>,
+    /// The metric by which values are compared, by name or as a table with its settings; `accuracy` unless given.
+    #[arg(long, value_name = "METRIC")]
+    tune_by: Option<String>,
     /// Threads to use; all cores unless given. The model does not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -96,11 +116,17 @@ struct Summary {
     seconds: Seconds,
     #[serde(skip_serializing_if = "Option::is_none")]
     holdout: Option<Scores>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuning: Option<Tuning>,
 }
 
 /// Checks everything that can be checked, reads, trains, saves and tells.
 pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let config = load_config(args)?;
+    let (mut config, candidates) = load_config(args)?;
+    if let (Some(start), Some(_)) = (&args.warm_start, &candidates) {
+        let message = "its features were fitted on all data, so that they cannot be cross-validated";
+        return Err(Error::config(format!("--warm-start {}", start.display()), message));
+    }
     if let Some(share) = args.holdout_fraction.filter(|share| !(*share > 0.0 && *share < 1.0)) {
         return Err(Error::config(format!("--holdout-fraction {share}"), "must be between 0 and 1"));
     }
@@ -110,10 +136,9 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let start = args.warm_start.as_deref().map(ModelFile::load).transpose()?;
     let draft = Draft::new(&args.model)?;
     let mut trace = args.trace.as_deref().map(TraceFile::new).transpose()?;
-    // No number of threads is 0: as many as there are cores.
-    let threads = args.threads.map_or(0, NonZeroUsize::get);
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Error::format("threads"))?;
+    let threads = threads(args.threads);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+    let pool = pool.build().map_err(Error::format("threads"))?;
 
     let mut seconds = Seconds::default();
     let clock = Instant::now();
@@ -128,7 +153,23 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let (data, holdout) = split(args, &config, data)?;
     seconds.read = clock.elapsed().as_secs_f64();
     let (sequences, positions) = (data.len(), data.n_positions());
+    let of_data = |error| match error {
+        Error::Core(error) => error.at(file_name(&args.data)).into(),
+        other => other,
+    };
 
+    let tuning = candidates.map(|candidates| {
+        let clock = Instant::now();
+        let bar = progress::bar("tuning", candidates.points.len() * candidates.folds);
+        let seed = Seed::new(config.seed);
+        let tuning = tune(&candidates, &data, holdout.as_ref(), &seed, threads, &|| bar.inc(1));
+        bar.finish_and_clear();
+        let tuning = tuning.map_err(of_data)?;
+        config = Training::read(&candidates.points[tuning.best()].1).map_err(Error::format("config"))?;
+        seconds.tune = Some(clock.elapsed().as_secs_f64());
+        Ok::<_, Error>(tuning)
+    });
+    let tuning = tuning.transpose()?;
     let mut observer = |iteration: &Iteration| {
         let Iteration { iteration: n, objective, gradient_norm, seconds, .. } = iteration;
         line.set_message(format!(
@@ -140,10 +181,7 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let file = pool.install(|| {
         train(config, Arc::new(data), holdout.clone(), start, digest, &mut seconds, &mut observer)
     });
-    let file = file.map_err(|error| match error {
-        Error::Core(error) => error.at(file_name(&args.data)).into(),
-        other => other,
-    })?;
+    let file = file.map_err(of_data)?;
     line.finish_and_clear();
     trace.map_or(Ok(()), TraceFile::finish)?;
     file.save_draft(draft)?;
@@ -163,6 +201,7 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
         stop: file.content.trace.stop.to_string(),
         seconds,
         holdout,
+        tuning,
     };
     if args.json {
         print_json(&summary, out)?
@@ -173,19 +212,33 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
 }
 
 /// The config file with the options over it.
-fn load_config(args: &TrainArgs) -> Result<Training> {
+fn load_config(args: &TrainArgs) -> Result<(Training, Option<Candidates>)> {
     let mut flags = Vec::new();
-    let options = [("format", &args.format), ("learner", &args.learner), ("features", &args.features)];
-    for (key, text) in options {
+    let mut flag = |option: String, key: &str, value| {
+        flags.push(Setting { option, path: KeyPath::of(key.split('.')), value });
+    };
+    let plugins = [
+        ("--format", "format", &args.format),
+        ("--learner", "learner", &args.learner),
+        ("--features", "features", &args.features),
+        ("--tune-by", "tune.by", &args.tune_by),
+    ];
+    for (option, key, text) in plugins {
         if let Some(text) = text {
-            let option = format!("--{key}");
-            let value = plugin(&option, text)?;
-            flags.push(Setting { option: format!("{option} {text}"), path: KeyPath::of([key]), value });
+            flag(format!("{option} {text}"), key, plugin(option, text)?);
         }
     }
-    if let Some(seed) = args.seed {
-        let value = Value::Integer(seed.into());
-        flags.push(Setting { option: format!("--seed {seed}"), path: KeyPath::of(["seed"]), value });
+    for (option, key, number) in [("--seed", "seed", args.seed), ("--folds", "tune.folds", args.folds)] {
+        if let Some(number) = number {
+            flag(format!("{option} {number}"), key, Value::Integer(number.into()));
+        }
+    }
+    for text in &args.tune {
+        let setting = Tune::option(text)?;
+        if flags.iter().any(|flag| flag.path == setting.path) {
+            return Err(Error::config(&setting.option, "the values of this key are given twice"));
+        }
+        flags.push(setting);
     }
     let settings = args.set.iter().map(|text| Setting::parse(text)).collect::<Result<Vec<_>>>()?;
     Training::load(args.config.as_deref(), &flags, &settings)
@@ -212,7 +265,13 @@ fn split(args: &TrainArgs, config: &Training, data: Dataset) -> Result<(Dataset,
 
 impl Summary {
     fn print(&self, out: &mut dyn Write) -> Result<()> {
-        let Seconds { read, features, train } = self.seconds;
+        if let Some(tuning) = &self.tuning {
+            let (head, rows) = tuning.rows();
+            let notes: String = tuning.at_the_edge().iter().map(|note| format!("{note}\n")).collect();
+            let table = markdown(&head, rows, 2);
+            writeln!(out, "{}\n{table}\n{notes}", tuning.title()).map_err(terminal)?;
+        }
+        let Seconds { read, tune, features, train } = self.seconds;
         let mut facts = vec![
             ("model", format!("{}, {} bytes", self.model.display(), self.bytes)),
             ("data", format!("{} sequences, {} positions", self.sequences, self.positions)),
@@ -222,7 +281,8 @@ impl Summary {
             ("stopped", self.stop.clone()),
         ];
         facts.extend(self.objective.map(|objective| ("objective", format!("{objective:.4}"))));
-        let seconds = format!("{read:.2} reading, {features:.2} making features, {train:.2} training");
+        let tune = tune.map(|tune| format!("{tune:.2} tuning, ")).unwrap_or_default();
+        let seconds = format!("{read:.2} reading, {tune}{features:.2} making features, {train:.2} training");
         facts.push(("seconds", seconds));
         print_facts(&facts, out)?;
         if let Some(holdout) = &self.holdout {
@@ -232,30 +292,5 @@ impl Summary {
             print_facts(&facts, out)?;
         }
         Ok(())
-    }
-}
-
-/// The file of the trace; the first failure to write ends the training.
-struct TraceFile {
-    path: PathBuf,
-    file: BufWriter<File>,
-    failed: Option<std::io::Error>,
-}
-
-impl TraceFile {
-    fn new(path: &Path) -> Result<Self> {
-        let file = BufWriter::new(File::create(path).map_err(Error::io(path))?);
-        Ok(TraceFile { path: path.to_owned(), file, failed: None })
-    }
-
-    fn add(&mut self, iteration: &Iteration) -> Next {
-        let line = serde_json::to_string(iteration).map_err(std::io::Error::from);
-        let written = line.and_then(|line| writeln!(self.file, "{line}")).and_then(|()| self.file.flush());
-        self.failed = written.err();
-        if self.failed.is_some() { Next::Stop } else { Next::Continue }
-    }
-
-    fn finish(self) -> Result<()> {
-        self.failed.map_or(Ok(()), |error| Err(Error::io(&self.path)(error)))
     }
 }

@@ -1,7 +1,8 @@
 use crf_core::Source;
 use toml::{Table, Value};
 
-use super::readable::{Readable as _, Refused, try_value};
+use super::grid::Grid;
+use super::readable::Readable as _;
 use super::verify;
 use super::{Experiment, Fault, KeyPath, Method, Settings};
 
@@ -38,45 +39,19 @@ impl Plan {
     }
 }
 
-/// The product of all lists of the sweep, the first key changing slowest.
+/// Where the sweep stops.
 fn points(sweep: &Table, config: &Value) -> Result<Vec<Point>, Fault> {
-    let root = KeyPath::of(["sweep"]);
-    let mut product = vec![(Settings::default(), config.clone())];
-    for (key, values) in sweep {
-        let here = root.child(key);
-        let path = KeyPath::parse(key).map_err(|message| Fault::key(here.clone(), message))?;
-        if !matches!(path.steps()[0].as_str(), "dataset" | "methods") {
-            let message = format!("a sweep goes over settings of `dataset` and `methods`, not `{key}`");
-            return Err(Fault::key(here, message));
-        }
-        let Some(values) = values.as_array().filter(|values| !values.is_empty()) else {
-            let message = format!("a sweep needs a list of at least one value, got {values}");
-            return Err(Fault::value(here, message));
-        };
-        for (i, value) in values.iter().enumerate() {
-            try_value::<Experiment>(config, &path, value).map_err(|refused| match refused {
-                Refused::Key(message) => Fault::key(here.clone(), message),
-                Refused::Value(message) => Fault::value(here.child(i), message),
-            })?;
-            if values[..i].contains(value) {
-                return Err(Fault::value(here.child(i), format!("the value {value} is listed twice")));
-            }
-        }
-        let longer = product.iter().flat_map(|(settings, config)| {
-            values.iter().map(|value| {
-                let mut config = config.clone();
-                path.set(&mut config, value.clone());
-                (settings.with(key, value), config)
-            })
-        });
-        product = longer.collect();
-    }
-    let point = |(settings, config): (Settings, Value)| {
-        let whole = |message: String| Fault::value(root.clone(), format!("{settings}: {message}"));
-        let experiment = Experiment::read(&config).map_err(whole)?;
-        experiment.check(&config).map_err(|fault| whole(fault.message))?;
-        let Experiment { dataset, methods, .. } = experiment;
-        Ok(Point { settings, dataset, methods })
+    let place = KeyPath::of(["sweep"]);
+    let grid = Grid {
+        called: "a sweep",
+        place: place.clone(),
+        lists: sweep,
+        over: &["dataset", "methods"],
+        least: (1, "one value"),
     };
-    product.into_iter().map(point).collect()
+    let point = |(settings, config)| {
+        let read = Experiment::read(&config).map_err(|message| Fault::value(place.clone(), message))?;
+        Ok(Point { settings, dataset: read.dataset, methods: read.methods })
+    };
+    grid.points::<Experiment>(config)?.into_iter().map(point).collect()
 }

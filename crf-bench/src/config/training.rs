@@ -12,7 +12,7 @@ use super::load::{placed, set};
 use super::method::{by_tag, forward_backward};
 use super::overlay::merge;
 use super::readable::Readable;
-use super::{Fault, KeyPath, Setting};
+use super::{Candidates, Fault, KeyPath, Setting, Tune};
 use crate::error::{Error, Result};
 
 /// How a model is trained, as a file or the options of `train` say it.
@@ -37,6 +37,9 @@ pub struct Training {
     /// Where all random numbers come from.
     #[serde(default)]
     pub seed: u64,
+    /// What is chosen by cross-validation before; nothing when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<Tune>,
 }
 
 fn mle() -> Box<dyn Learner> {
@@ -59,8 +62,13 @@ impl Readable for Training {
 impl Training {
     /// Reads a file if there is one, and lays `flags` and then `settings` over it.
     ///
-    /// A flag that names a plugin keeps the file's settings of the same plugin.
-    pub fn load(file: Option<&Path>, flags: &[Setting], settings: &[Setting]) -> Result<Self> {
+    /// A flag that names a plugin keeps the file's settings of the same plugin. What is to be tuned is taken out
+    /// of the training and made into the candidates for it.
+    pub fn load(
+        file: Option<&Path>,
+        flags: &[Setting],
+        settings: &[Setting],
+    ) -> Result<(Self, Option<Candidates>)> {
         let name = file.map_or("the options".to_owned(), |file| file.display().to_string());
         let text = match file.map(std::fs::read_to_string).transpose() {
             Ok(text) => text.unwrap_or_default(),
@@ -69,10 +77,10 @@ impl Training {
         let document = Document::parse(&name, &text)?;
         let mut config = document.value.clone();
         for flag in flags {
-            let mut over = Table::new();
-            over.insert(flag.path.to_string(), flag.value.clone());
-            if let Value::Table(config) = &mut config {
-                merge(config, &over);
+            let within = |value, step: &String| Value::Table(Table::from_iter([(step.clone(), value)]));
+            let over = flag.path.steps().iter().rev().fold(flag.value.clone(), within);
+            if let (Value::Table(config), Value::Table(over)) = (&mut config, &over) {
+                merge(config, over);
             }
         }
         if config.get("format").is_none() {
@@ -90,7 +98,11 @@ impl Training {
             config = set::<Training>(&config, setting)?;
             training = whole(&config, settings)?.0;
         }
-        Ok(training)
+        KeyPath::of(["tune"]).remove(&mut config);
+        let candidates = training.tune.take().map(|tune| tune.candidates(&config)).transpose();
+        let candidates =
+            candidates.map_err(|fault| placed(&document, fault, false, &[flags, settings].concat()))?;
+        Ok((training, candidates))
     }
 
     /// The config as TOML with all defaults spelled out.

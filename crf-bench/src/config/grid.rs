@@ -1,0 +1,87 @@
+use crf_core::nearest;
+use toml::{Table, Value};
+
+use super::readable::{Readable, Refused, try_value};
+use super::{Fault, KeyPath, Settings};
+
+/// Keys of a config and the lists of values they take in turn.
+pub(crate) struct Grid<'a> {
+    /// What it is called in messages.
+    pub(crate) called: &'static str,
+    /// Where it stands in its file.
+    pub(crate) place: KeyPath,
+    /// The keys with their lists.
+    pub(crate) lists: &'a Table,
+    /// The parts of the config that it may go over.
+    pub(crate) over: &'static [&'static str],
+    /// How many values a list needs, in figures and in words.
+    pub(crate) least: (usize, &'static str),
+}
+
+impl Grid<'_> {
+    /// The product of all lists, the first key changing slowest: the values, and the config that has them.
+    ///
+    /// Each of these configs was read and checked.
+    pub(crate) fn points<C: Readable>(&self, config: &Value) -> Result<Vec<(Settings, Value)>, Fault> {
+        let mut product = vec![(Settings::default(), config.clone())];
+        for (key, values) in self.lists {
+            let here = self.place.child(key);
+            let path = self.key(key).map_err(|message| Fault::key(here.clone(), message))?;
+            let values = self.values::<C>(config, &path, values, &here)?;
+            let longer = product.iter().flat_map(|(settings, config)| {
+                values.iter().map(|value| {
+                    let mut config = config.clone();
+                    path.set(&mut config, value.clone());
+                    (settings.with(key, value), config)
+                })
+            });
+            product = longer.collect();
+        }
+        for (settings, config) in &product {
+            let read = C::read(config).and_then(|read| read.check(config).map_err(|fault| fault.message));
+            read.map_err(|message| Fault::value(self.place.clone(), format!("{settings}: {message}")))?;
+        }
+        Ok(product)
+    }
+
+    /// The way to a key that may be varied.
+    fn key(&self, key: &str) -> Result<KeyPath, String> {
+        let path = KeyPath::parse(key)?;
+        let first = path.steps()[0].as_str();
+        if self.over.contains(&first) {
+            return Ok(path);
+        }
+        if let Some(near) = nearest(first, self.over.iter().copied()) {
+            return Err(format!("unknown key `{key}`, did you mean `{near}`?"));
+        }
+        let names: Vec<String> = self.over.iter().map(|name| format!("`{name}`")).collect();
+        let (last, others) = names.split_last().expect("a grid goes over something");
+        let over = format!("{} and {last}", others.join(", "));
+        Err(format!("{} goes over settings of {over}, not `{key}`", self.called))
+    }
+
+    /// The values of a key, each of which the config takes.
+    fn values<'v, C: Readable>(
+        &self,
+        config: &Value,
+        path: &KeyPath,
+        values: &'v Value,
+        here: &KeyPath,
+    ) -> Result<&'v [Value], Fault> {
+        let (least, in_words) = self.least;
+        let Some(values) = values.as_array().filter(|values| values.len() >= least) else {
+            let message = format!("{} needs a list of at least {in_words}, got {values}", self.called);
+            return Err(Fault::value(here.clone(), message));
+        };
+        for (i, value) in values.iter().enumerate() {
+            try_value::<C>(config, path, value).map_err(|refused| match refused {
+                Refused::Key(message) => Fault::key(here.clone(), message),
+                Refused::Value(message) => Fault::value(here.child(i), message),
+            })?;
+            if values[..i].contains(value) {
+                return Err(Fault::value(here.child(i), format!("the value {value} is listed twice")));
+            }
+        }
+        Ok(values)
+    }
+}
