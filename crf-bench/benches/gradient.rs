@@ -55,7 +55,7 @@ fn gradient(c: &mut Criterion) {
     for (sequences, labels, active) in sizes {
         let (train, map) = corpus(sequences, labels, active);
         let inference = ForwardBackward::default();
-        let problem = Problem { train: &train, valid: None, map: &map, inference: &inference, start: None };
+        let problem = Problem::new(&train, &map, &inference);
         let mut f = Sharded::new(Likelihood::new(&problem).expect("the problem is sound"));
         let w: Vec<f64> = (0..map.len()).map(|k| 0.1 * (k as f64).sin()).collect();
         let mut gradient = vec![0.0; w.len()];

@@ -109,13 +109,7 @@ fn run_method(
     seconds.encode = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();
-    let problem = Problem {
-        train: &train,
-        valid: holdout.as_ref(),
-        map: &map,
-        inference: &*method.inference,
-        start: None,
-    };
+    let problem = Problem { valid: holdout.as_ref(), ..Problem::new(&train, &map, &*method.inference) };
     let map = select(method, &problem, seed)?;
     let problem = Problem { map: &map, ..problem };
     let mut observer = |iteration: &crf_core::Iteration| {

@@ -62,11 +62,9 @@ pub(crate) fn train(
 
     let clock = Instant::now();
     let problem = Problem {
-        train: &train,
         valid: valid.as_ref(),
-        map: &map,
-        inference: &*config.inference,
         start: start.as_deref(),
+        ..Problem::new(&train, &map, &*config.inference)
     };
     let seed = Seed::new(config.seed).child("learner");
     let mut watch = |iteration: &Iteration| {

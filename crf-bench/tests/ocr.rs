@@ -23,7 +23,7 @@ fn a_chain_reaches_the_objective_and_the_accuracy_of_crfsuite() {
     assert_eq!(map.len(), 26 * 128 + 26 * 26);
 
     let inference = ForwardBackward::default();
-    let problem = Problem { train: &train, valid: None, map: &map, inference: &inference, start: None };
+    let problem = Problem::new(&train, &map, &inference);
     let mut go_on = |_: &crf_core::Iteration| Next::Continue;
     let learner = Mle { l2: 1.0, ..Mle::default() };
     let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut go_on)).expect("a fit");

@@ -91,7 +91,9 @@ impl Scheme {
         piece.ok_or_else(|| {
             let want = match self {
                 Scheme::Bio => "a scheme whose labels the data have: `O`, `B-…` and `I-…` for `bio`",
-                Scheme::Bioes => "a scheme whose labels the data have: `O`, `B-…`, `I-…`, `E-…` and `S-…` for `bioes`",
+                Scheme::Bioes => {
+                    "a scheme whose labels the data have: `O`, `B-…`, `I-…`, `E-…` and `S-…` for `bioes`"
+                }
             };
             Error::setting("constraints", want, format!("the label `{label}`"))
         })
@@ -125,7 +127,8 @@ impl Constraints {
         let mut forbidden =
             Forbidden { n_labels: n, pairs: vec![false; n * n], first: vec![false; n], last: vec![false; n] };
         if let Some(scheme) = self.scheme {
-            let pieces = labels.names().iter().map(|label| scheme.piece(label)).collect::<Result<Vec<_>>>()?;
+            let pieces =
+                labels.names().iter().map(|label| scheme.piece(label)).collect::<Result<Vec<_>>>()?;
             for (i, &before) in pieces.iter().enumerate() {
                 for (j, &after) in pieces.iter().enumerate() {
                     forbidden.pairs[i * n + j] = !scheme.may_follow(before, after);

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Seed;
 use crate::beliefs::Stop;
-use crate::corpus::Corpus;
 use crate::constraints::Forbidden;
+use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::feature_map::FeatureMap;
 use crate::inference::Inference;

@@ -138,7 +138,8 @@ impl<'a> Scorer<'a> {
             let (rows, columns) = schema.table_shape(relation);
             rows * columns
         };
-        let n_labels: Vec<usize> = (0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)).collect();
+        let n_labels: Vec<usize> =
+            (0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)).collect();
         let node_at = offsets(n_labels.iter().copied());
         let base_at = offsets((0..schema.relations().len()).map(|relation| table_len(relation as u16)));
         let table_at = offsets(x.relation_of_row().iter().map(|&relation| table_len(relation)));
@@ -188,12 +189,17 @@ impl<'a> Scorer<'a> {
             transition.add_scores(&self.transition, g, value, base);
         }
         if self.pooled {
-            let mut tables = std::mem::take(&mut self.tables);
-            for row in 0..self.x.edge_rows().len() {
-                self.fill_table(row, &mut tables[self.table_at[row]..self.table_at[row + 1]]);
-            }
-            self.tables = tables;
+            self.fill_tables();
         }
+    }
+
+    /// Makes the tables of all rows under the weights as they are.
+    fn fill_tables(&mut self) {
+        let mut tables = std::mem::take(&mut self.tables);
+        for row in 0..self.x.edge_rows().len() {
+            self.fill_table(row, &mut tables[self.table_at[row]..self.table_at[row + 1]]);
+        }
+        self.tables = tables;
         self.version = Tables::new_version();
     }
 
@@ -261,6 +267,71 @@ impl<'a> Scorer<'a> {
     /// Adds `scale` times the features of a labelling of sequence `i` to `out`.
     pub fn add_features(&self, i: usize, labels: &[Label], scale: f64, out: &mut [f64]) {
         self.for_each_feature(i, labels, |k, value| out[k] += scale * value);
+    }
+
+    /// Adds `step` to the weights of the features that `to` has on sequence `i`, and takes it from those that `from` has,
+    /// as often as they have them; calls `changed` with each of these weights and its change.
+    ///
+    /// The cost is that of the places where the labellings differ, and of the shared tables if an edge does.
+    pub fn shift(
+        &mut self,
+        i: usize,
+        from: &[Label],
+        to: &[Label],
+        step: f64,
+        mut changed: impl FnMut(usize, f64),
+    ) {
+        let (x, shape) = (self.x, self.x.data().shape(i));
+        let start = x.data().range(i).start;
+        let (state, transition) = (self.map.state(), self.map.transition());
+        for n in (0..shape.n_nodes()).filter(|&n| from[n] != to[n]) {
+            let kind = shape.kind(n);
+            for (label, step) in [(from[n], -step), (to[n], step)] {
+                let (packed, weights) = (&self.packed, &mut self.state);
+                x.nodes().for_each(start + n, |g, value| {
+                    if let Some(k) = state.find(g, label) {
+                        weights[packed.place(state, g, label)] += step * value;
+                        changed(k, step * value);
+                    }
+                });
+                let base = &mut self.node_base[self.node_at[kind as usize]..];
+                for &(g, value) in x.node_base().iter().filter(|(g, _)| state.owner(*g) == kind) {
+                    if let Some(k) = state.find(g, label) {
+                        base[label as usize] += step * value * value;
+                        weights[packed.place(state, g, label)] += step * value;
+                        changed(k, step * value);
+                    }
+                }
+            }
+        }
+        let mut moved = false;
+        for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
+            let ((u, v), relation) = (shape.ends(e), shape.relation(e));
+            if from[u] == to[u] && from[v] == to[v] {
+                continue;
+            }
+            for (labels, step) in [(from, -step), (to, step)] {
+                let pair = labels[u] * shape.card(v) as u32 + labels[v];
+                let weights = &mut self.transition;
+                let mut add = |g, value: f64| {
+                    let k = transition.find(g, pair)?;
+                    weights[k] += step * value;
+                    changed(state.len() + k, step * value);
+                    Some(step * value * value)
+                };
+                x.edge_rows().for_each(row as usize, |g, value| moved |= add(g, value).is_some());
+                let base = &mut self.edge_base[self.base_at[relation as usize]..];
+                for &(g, value) in x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation) {
+                    if let Some(score) = add(g, value) {
+                        base[pair as usize] += score;
+                        moved = true;
+                    }
+                }
+            }
+        }
+        if moved && self.pooled {
+            self.fill_tables();
+        }
     }
 
     /// How many numbers [`Scorer::add_expected`] needs for its sums.

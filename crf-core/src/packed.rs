@@ -93,7 +93,8 @@ impl Packed {
             if g > 0 && g % BLOCK == 0 {
                 self.blocks.push(Block { function: g, ..next });
             }
-            let (width, targets) = (padded(n_labels[links.owner(g as u32) as usize]), links.targets(g as u32));
+            let (width, targets) =
+                (padded(n_labels[links.owner(g as u32) as usize]), links.targets(g as u32));
             let ranks = self.ranks_of(links.owner(g as u32));
             let frequent = targets.iter().filter(|&&label| (ranks[label as usize] as usize) < LANES).count();
             let width = cheapest(targets.len(), frequent, width);
@@ -114,7 +115,8 @@ impl Packed {
         }
         self.blocks.push(Block { function: links.n_observations(), ..next });
         // The regions stand one behind the other: wide, narrow, single. Rows that are a whole vector are narrow.
-        let (narrow, single) = (next.wide.next_multiple_of(LANES), next.wide.next_multiple_of(LANES) + next.narrow);
+        let (narrow, single) =
+            (next.wide.next_multiple_of(LANES), next.wide.next_multiple_of(LANES) + next.narrow);
         assert!(u32::try_from(single + next.single).is_ok(), "{} packed weights", single + next.single);
         for place in &mut self.places {
             place.row += if place.width == LANES as u32 { narrow as u32 } else { 0 };
@@ -162,6 +164,19 @@ impl Packed {
     #[inline(always)]
     pub(crate) fn ranks_of(&self, kind: u16) -> &[u32] {
         &self.ranks[self.rank_at[kind as usize]..self.rank_at[kind as usize + 1]]
+    }
+
+    /// The place of the weight of function `g` for a label that it is tied to.
+    pub(crate) fn place(&self, links: &Links, g: u32, label: u32) -> usize {
+        let (Place { row, width, singles, .. }, ranks) =
+            (self.places[g as usize], self.ranks_of(links.owner(g)));
+        let rank = ranks[label as usize];
+        if rank < width {
+            return (row + rank) as usize;
+        }
+        // Single weights stand in the order of labels.
+        let before = links.targets(g).iter().take_while(|&&other| other < label);
+        singles as usize + before.filter(|&&other| ranks[other as usize] >= width).count()
     }
 
     /// Calls `f` with the number of each feature of the functions of a block, and its place.
@@ -398,7 +413,12 @@ fn cheapest(n_labels: usize, n_frequent: usize, wide: usize) -> usize {
 
 /// Adds wide rows of `M` vectors, and narrow ones of one, to scores that stay in registers meanwhile.
 #[inline(always)]
-fn add_rows<const M: usize, const B: usize>(weights: &[f64], wide: &[u32], narrow: &[u32], scores: &mut [f64]) {
+fn add_rows<const M: usize, const B: usize>(
+    weights: &[f64],
+    wide: &[u32],
+    narrow: &[u32],
+    scores: &mut [f64],
+) {
     let Some(scores) = scores.as_chunks_mut::<B>().0.first_chunk_mut::<M>() else { return };
     let mut sums = *scores;
     for &at in wide {

@@ -190,3 +190,32 @@ fn models_that_cannot_work_are_refused() {
     let message = "the model was made for other channels or labels than the data have";
     assert_eq!(Scorer::new(&map, &x).unwrap_err().to_string(), message);
 }
+
+proptest! {
+    #[test]
+    fn shifted_weights_score_as_updated_ones(seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing()) {
+        let (data, fitted) = random_corpus(seed, graphs, sharing);
+        let x = fitted.encode(data.clone()).unwrap();
+        let map = fitted.map(&x).unwrap();
+        let mut w = random_weights(seed, map.len());
+        let (mut shifted, mut updated) = (Scorer::new(&map, &x).unwrap(), Scorer::new(&map, &x).unwrap());
+        shifted.update(&w);
+        for i in 0..x.len() {
+            let (from, to) = (random_labels(seed ^ 1, &data, i), random_labels(seed ^ 2, &data, i));
+            shifted.shift(i, &from, &to, 0.5, |k, change| w[k] += change);
+            updated.update(&w);
+            for i in 0..x.len() {
+                let (mut one, mut other) = (Scratch::new(), Scratch::new());
+                let (p, q) = (shifted.fill(i, &mut one).unwrap(), updated.fill(i, &mut other).unwrap());
+                for (p, q) in p.node().iter().zip(q.node()) {
+                    prop_assert!(close(*p, *q), "{p} vs {q}");
+                }
+                for e in 0..p.shape().n_edges() {
+                    for (p, q) in p.tables().of(e).iter().zip(q.tables().of(e)) {
+                        prop_assert!(close(*p, *q), "edge {e}: {p} vs {q}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -64,12 +64,12 @@ pub(crate) struct History {
     pairs: Vec<Pair>, // ring
     next: usize,
     len: usize,
-    sy: Vec<f64>,     // [memory × memory] s_i · y_j, by place in the ring
-    yy: Vec<f64>,     // [memory × memory] y_i · y_j
-    stripes: Vec<f64>, // [stripes × products] the products of each stripe
+    sy: Vec<f64>,            // [memory × memory] s_i · y_j, by place in the ring
+    yy: Vec<f64>,            // [memory × memory] y_i · y_j
+    stripes: Vec<f64>,       // [stripes × products] the products of each stripe
     products: Vec<Products>, // [memory] of the newest pair and of the vector to turn, with each pair
-    of_s: Vec<f64>,   // [memory] by how much each s enters
-    of_y: Vec<f64>,   // [memory] by how much each y enters
+    of_s: Vec<f64>,          // [memory] by how much each s enters
+    of_y: Vec<f64>,          // [memory] by how much each y enters
 }
 
 #[derive(Debug, Default)]
@@ -134,7 +134,11 @@ impl History {
         for_each(v.len(), changes.zip(stripes).enumerate(), |(n, ((s, y), sums))| {
             let range = n * STRIPE..n * STRIPE + s.len();
             dispatch(Differ { now: &now.w[range.clone()], before: &before.w[range.clone()], out: s });
-            dispatch(Differ { now: &now.gradient[range.clone()], before: &before.gradient[range.clone()], out: y });
+            dispatch(Differ {
+                now: &now.gradient[range.clone()],
+                before: &before.gradient[range.clone()],
+                out: y,
+            });
             let (s, y, v) = (&*s, &*y, &v[range.clone()]);
             for (place, sums) in sums.as_chunks_mut::<PER_PAIR>().0.iter_mut().enumerate() {
                 let (with_s, with_y) = match place {
@@ -205,7 +209,8 @@ impl History {
         // Until the middle, of_s holds the α of the algorithm, and of_y is −α.
         for k in 0..self.len {
             let i = self.place(k);
-            let rest: f64 = (0..k).map(|j| self.place(j)).map(|j| self.of_y[j] * self.sy[i * memory + j]).sum();
+            let rest: f64 =
+                (0..k).map(|j| self.place(j)).map(|j| self.of_y[j] * self.sy[i * memory + j]).sum();
             let alpha = (self.products[i].vs + rest) / self.sy[i * memory + i];
             (self.of_s[i], self.of_y[i]) = (alpha, -alpha);
         }

@@ -17,7 +17,7 @@
 //! let train = fitted.encode(Arc::new(data.train))?;
 //! let map = Arc::new(fitted.map(&train)?);
 //! let inference = ForwardBackward::default();
-//! let problem = Problem { train: &train, valid: None, map: &map, inference: &inference, start: None };
+//! let problem = Problem::new(&train, &map, &inference);
 //! let mle = Mle { l2: 0.1, ..Mle::default() };
 //! let fit = mle.fit(&problem, &mut Run::new(Seed::new(2), &mut |_| Next::Continue))?;
 //!
@@ -38,10 +38,12 @@ mod history;
 mod lbfgs;
 mod optimizer;
 mod owl_qn;
+mod watch;
 
 mod hmm;
 mod likelihood;
 mod mle;
+mod perceptron;
 
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
@@ -51,4 +53,6 @@ pub use crate::objective::{Objective, Part, Worker};
 pub use crate::optimizer::{Factor, Function, Optimizer, Point, Step, StopRule, minimise};
 pub use crate::owl_qn::OwlQn;
 pub use crate::penalty::{Penalised, Penalty};
+pub use crate::perceptron::Perceptron;
 pub use crate::sharded::Sharded;
+pub use crate::watch::Watch;

@@ -1,4 +1,4 @@
-use crf_core::{Beliefs, Bound, Error, Inference, Label, Problem, Result, Scorer};
+use crf_core::{Beliefs, Bound, Error, Forbidden, Inference, Label, Problem, Result, Scorer};
 
 use crate::objective::{Objective, Part, Worker};
 
@@ -10,6 +10,7 @@ use crate::objective::{Objective, Part, Worker};
 pub struct Likelihood<'a> {
     scorer: Scorer<'a>,
     inference: &'a dyn Inference,
+    forbidden: Option<&'a Forbidden>,
     observed: Vec<(usize, f64)>, // features that occur, and how often
     partial: Vec<bool>,          // [sequences] whether some label is missing
 }
@@ -22,6 +23,7 @@ impl<'a> Likelihood<'a> {
         if data.n_positions() == 0 {
             return Err(Error::data("the training data have no position"));
         }
+        problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
         let (mut observed, mut partial) = (vec![0.0; problem.map.len()], Vec::new());
         for i in 0..data.len() {
             problem.inference.supports(&data.shape(i))?;
@@ -32,7 +34,8 @@ impl<'a> Likelihood<'a> {
             }
         }
         let observed = observed.into_iter().enumerate().filter(|(_, count)| *count != 0.0).collect();
-        Ok(Likelihood { scorer, inference: problem.inference, observed, partial })
+        let Problem { inference, forbidden, .. } = *problem;
+        Ok(Likelihood { scorer, inference, forbidden, observed, partial })
     }
 
     /// Adds `sign` times log Z and the expected features of sequence `i`, given its labels if `clamped`.
@@ -44,10 +47,13 @@ impl<'a> Likelihood<'a> {
         part: &mut Part,
         worker: &mut Worker,
     ) -> Result<()> {
-        let Worker { potentials, inference, node, edge } = worker;
+        let Worker { potentials, constrained, inference, node, edge } = worker;
         let data = self.scorer.corpus().data();
         let weight = sign * data.weight(i);
         let mut p = self.scorer.fill(i, potentials)?;
+        if let Some(forbidden) = self.forbidden {
+            p = forbidden.apply(p, constrained)?;
+        }
         if clamped {
             p.clamp(&data.labels()[data.range(i)]);
         }

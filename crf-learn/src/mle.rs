@@ -8,6 +8,8 @@ use crate::likelihood::Likelihood;
 use crate::optimizer::{Optimizer, StopRule, minimise};
 use crate::owl_qn::OwlQn;
 use crate::penalty::{Penalised, Penalty};
+use crate::sharded::Sharded;
+use crate::watch::Watch;
 
 /// Maximum conditional likelihood of a log-linear model, with an ℓ2, ℓ1 or elastic-net penalty (Vail 2008, §2.4).
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +27,9 @@ pub struct Mle {
     pub optimizer: Option<Box<dyn Optimizer>>,
     /// When to stop.
     pub stop: StopRule,
+    /// With validation data: stop after so many iterations in a row in which their likelihood did not rise, and keep the
+    /// weights under which it was highest; 0 does not look at them.
+    pub patience: u32,
 }
 
 crf_core::plugin!("learner", Mle, "mle");
@@ -56,11 +61,19 @@ impl Learner for Mle {
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
         let penalty = self.penalty();
         let mut f = Penalised::new(Likelihood::new(problem)?, &penalty, problem.map);
-        let mut w = start(problem)?;
+        let mut w = problem.start_weights()?;
         let fallback: Box<dyn Optimizer> =
             if self.l1 > 0.0 { Box::new(OwlQn::default()) } else { Box::new(Lbfgs::default()) };
         let optimizer = self.optimizer.as_deref().unwrap_or(&*fallback);
-        let mut trace = minimise(&mut f, &mut w, optimizer, &self.stop, run)?;
+        let watch = match problem.valid.filter(|_| self.patience > 0) {
+            None => None,
+            Some(valid) => {
+                let mut likelihood = Sharded::new(Likelihood::new(&Problem { train: valid, ..*problem })?);
+                let mut gradient = vec![0.0; w.len()];
+                Some(Watch::new(self.patience, move |w| likelihood.evaluate(w, &mut gradient)))
+            }
+        };
+        let mut trace = minimise(&mut f, &mut w, optimizer, &self.stop, watch, run)?;
         if !f.objective().was_exact() {
             tracing::warn!(inference = ?problem.inference, "the likelihood is approximate: its inference is not exact");
         }
@@ -75,14 +88,5 @@ impl Learner for Mle {
         }
         let model = LogLinear::new(problem.map.clone(), w)?;
         Ok(Fit { model: Box::new(model), trace })
-    }
-}
-
-/// The weights to begin with: those of the given model, or zeros.
-fn start(problem: &Problem<'_>) -> Result<Vec<f64>> {
-    match problem.start.map(|model| model.log_linear()) {
-        None => Ok(vec![0.0; problem.map.len()]),
-        Some(Some(model)) if model.map() == problem.map => Ok(model.weights().to_vec()),
-        Some(_) => Err(Error::data("the model to start from has other features than the one to train")),
     }
 }

@@ -1,4 +1,4 @@
-use crf_core::{Aligned, Result, Scratch};
+use crf_core::{Aligned, ConstrainedTables, Result, Scratch};
 
 /// A function of the weights that is a sum over the items (sequences) of a corpus.
 ///
@@ -51,6 +51,8 @@ impl Part {
 pub struct Worker {
     /// For potentials.
     pub potentials: Scratch,
+    /// For potentials under constraints.
+    pub constrained: ConstrainedTables,
     /// For inference.
     pub inference: Scratch,
     /// For node beliefs.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::stripes::Stripes;
+use crate::watch::Watch;
 
 /// What an optimizer minimises: a smooth function, plus Σ l1_k |w_k|.
 pub trait Function {
@@ -94,12 +95,14 @@ impl StopRule {
     }
 }
 
-/// Minimises `f` from `w`, step by step, until a rule says stop; `w` ends as the best weights found.
+/// Minimises `f` from `w`, step by step, until a rule or `watch` says stop; `w` ends as the best weights found: those
+/// that did best on the validation data if they are watched.
 pub fn minimise(
     f: &mut dyn Function,
     w: &mut Vec<f64>,
     optimizer: &dyn Optimizer,
     rule: &StopRule,
+    mut watch: Option<Watch<'_>>,
     run: &mut Run<'_>,
 ) -> Result<Trace> {
     let dim = f.dim();
@@ -122,8 +125,12 @@ pub fn minimise(
             let record: &mut Iteration = &mut iterations[iteration];
             record.gradient_norm = gradient_norm;
             record.non_zeros = non_zeros;
+            record.holdout = watch.as_mut().map(|watch| watch.see(&at.w)).transpose()?;
             if run.observe(record) == Next::Stop {
                 break Stop::Observer;
+            }
+            if watch.as_ref().is_some_and(Watch::is_tired) {
+                break Stop::Holdout;
             }
         }
         if gradient_norm <= rule.tolerance * length.max(1.0) {
@@ -152,10 +159,11 @@ pub fn minimise(
             gradient_norm: 0.0,
             non_zeros: 0,
             evaluations: f.evaluations(),
+            holdout: None,
             seconds: run.seconds(),
         });
     };
-    *w = at.w;
+    *w = watch.and_then(Watch::best).unwrap_or(at.w);
     Ok(Trace { iterations, stop })
 }
 

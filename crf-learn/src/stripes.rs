@@ -57,7 +57,11 @@ impl Stripes {
 }
 
 /// Calls `work` with every item of a pass over `dim` numbers: on all cores, or on this one if that is quicker.
-pub(crate) fn for_each<I: IndexedParallelIterator>(dim: usize, items: I, work: impl Fn(I::Item) + Sync + Send) {
+pub(crate) fn for_each<I: IndexedParallelIterator>(
+    dim: usize,
+    items: I,
+    work: impl Fn(I::Item) + Sync + Send,
+) {
     let least = if dim < ENOUGH { usize::MAX } else { 1 };
     items.with_min_len(least).for_each(work);
 }

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Draw, Encoded, INFERENCE, data};
+use crf_core::{Constraints, Dataset, Problem};
 use crf_learn::Function as _;
 use crf_learn::{Likelihood, Penalised, Penalty, Sharded};
 use proptest::prelude::*;
@@ -28,15 +29,31 @@ fn draws() -> impl Strategy<Value = Draw> {
     )
 }
 
+/// Of the pairs without the first label, those that never occur are forbidden.
+fn unseen_pairs(data: &Dataset) -> Constraints {
+    let n = data.schema().labels().len() as u32;
+    let pairs = (1..n).flat_map(|before| (1..n).map(move |after| (before, after)));
+    let occurs = |(before, after)| {
+        let mut sequences = (0..data.len()).map(|i| &data.labels()[data.range(i)]);
+        sequences.any(|labels| labels.windows(2).any(|pair| pair == [Some(before), Some(after)]))
+    };
+    let name = |label| data.label_name(0, label).to_owned();
+    let forbid =
+        pairs.filter(|&pair| !occurs(pair)).map(|(before, after)| (name(before), name(after))).collect();
+    Constraints { forbid, ..Constraints::default() }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
-    fn likelihood_gradient_matches_central_differences(draw in draws(), features in 0..FEATURES.len(), l2 in 0.0..2.0) {
+    fn likelihood_gradient_matches_central_differences(draw in draws(), features in 0..FEATURES.len(), l2 in 0.0..2.0, constrained: bool) {
         let encoded = Encoded::new(FEATURES[features], data(&draw));
         prop_assume!(encoded.corpus.data().n_positions() > 0);
         let penalty = Penalty { l1: 0.0, l2, exempt_intercepts: true };
-        let likelihood = Likelihood::new(&encoded.problem(&INFERENCE)).unwrap();
+        let forbidden = unseen_pairs(encoded.corpus.data()).resolve(encoded.corpus.data().schema()).unwrap();
+        let problem = Problem { forbidden: constrained.then_some(&forbidden), ..encoded.problem(&INFERENCE) };
+        let likelihood = Likelihood::new(&problem).unwrap();
         let mut f = Penalised::new(likelihood, &penalty, &encoded.map);
         let mut rng = crf_core::Seed::new(draw.seed ^ 1).rng();
         let mut w: Vec<f64> = (0..f.dim()).map(|_| rng.random::<f64>() - 0.5).collect();

@@ -22,7 +22,7 @@ fn both(draw: &Draw, hmm: &Hmm, emitted: &str, crf: &str) -> ((HmmModel, Corpus)
     let fitted = features(emitted).fit(&train).unwrap();
     let corpus = fitted.encode(train.clone()).unwrap();
     let map = Arc::new(fitted.map(&corpus).unwrap());
-    let problem = Problem { train: &corpus, valid: None, map: &map, inference: &INFERENCE, start: None };
+    let problem = Problem::new(&corpus, &map, &INFERENCE);
     let fit = quiet(1, |run| hmm.fit(&problem, run)).unwrap();
     let json = serde_json::to_value(&fit.model).unwrap();
     let model: HmmModel = serde_json::from_value(json).unwrap();
@@ -121,7 +121,7 @@ fn unlabelled_positions_and_wrong_values_are_refused() {
         let fitted = features(r#"[{"state": "value"}]"#).fit(&train).unwrap();
         let corpus = fitted.encode(train).unwrap();
         let map = Arc::new(fitted.map(&corpus).unwrap());
-        let problem = Problem { train: &corpus, valid: None, map: &map, inference: &INFERENCE, start: None };
+        let problem = Problem::new(&corpus, &map, &INFERENCE);
         quiet(1, |run| hmm.fit(&problem, run)).unwrap_err().to_string()
     };
     let draw = Draw { sequences: 1, length: 9, labels: 2, unlabelled: 5, seed: 1 };

@@ -38,7 +38,13 @@ fn macro_of(text: &str) -> Option<(Cell<By>, &str)> {
     };
     let lower = letter.is_uppercase();
     let part = match (letter.to_ascii_lowercase(), pattern) {
-        ('x', None) => if lower { Part::Lower } else { Part::Whole },
+        ('x', None) => {
+            if lower {
+                Part::Lower
+            } else {
+                Part::Whole
+            }
+        }
         ('t', Some(pattern)) => Part::Test(Pattern::new(pattern)?),
         ('m', Some(pattern)) => Part::Match(Pattern::new(pattern)?, lower),
         _ => return None,

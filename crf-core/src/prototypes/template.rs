@@ -175,7 +175,8 @@ impl Bound {
                 By::Column(column) => {
                     let columns = schema.channels();
                     let out_of_range = || {
-                        let want = format!("templates of the columns 0 to {}", columns.len().saturating_sub(1));
+                        let want =
+                            format!("templates of the columns 0 to {}", columns.len().saturating_sub(1));
                         Error::setting("templates", want, format!("column {column} in `{template}`"))
                     };
                     columns.get(column).ok_or_else(out_of_range)?.name.clone()

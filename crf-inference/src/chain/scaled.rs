@@ -387,7 +387,8 @@ impl<const B: usize> Backward<B> {
         pass.factors[t] = self.factor;
         self.factor = 1.0 / sum::<B>(now, &mut self.smallest);
         let psi = &pass.psi[t * width..(t + 1) * width];
-        let rows = after.as_chunks_mut::<B>().0.iter_mut().zip(psi.as_chunks::<B>().0).zip(now.as_chunks::<B>().0);
+        let rows =
+            after.as_chunks_mut::<B>().0.iter_mut().zip(psi.as_chunks::<B>().0).zip(now.as_chunks::<B>().0);
         for ((after, psi), now) in rows {
             for j in 0..B {
                 after[j] = psi[j] * now[j];
@@ -435,7 +436,9 @@ fn edge_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, edge: 
     if pass.len < 2 || matches!(edge, EdgeBeliefs::None) {
         return;
     }
-    if let (EdgeBeliefs::PerTable { sums, weight }, EdgeTables::Shared) = (&mut *edge, pass.p.tables().of_edge) {
+    if let (EdgeBeliefs::PerTable { sums, weight }, EdgeTables::Shared) =
+        (&mut *edge, pass.p.tables().of_edge)
+    {
         pass.sums.fill(0.0);
         let mut t = 1;
         while t + 4 <= pass.len {

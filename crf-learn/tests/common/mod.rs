@@ -73,6 +73,6 @@ impl Encoded {
     }
 
     pub(crate) fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {
-        Problem { train: &self.corpus, valid: None, map: &self.map, inference, start: None }
+        Problem::new(&self.corpus, &self.map, inference)
     }
 }
