@@ -1,4 +1,5 @@
 use std::hash::BuildHasher as _;
+use std::sync::OnceLock;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use serde::{Deserialize, Serialize};
@@ -10,12 +11,12 @@ pub type Label = u32;
 
 /// Names numbered in the order in which they first appeared.
 ///
-/// Each name is stored once; the table holds numbers only.
+/// Each name is stored once; the table holds numbers only, and is made when a name is first looked up.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "Names", into = "Names")]
 pub struct Alphabet {
     names: Names,
-    numbers: HashTable<Label>,
+    numbers: OnceLock<HashTable<Label>>,
     hasher: DefaultHashBuilder,
 }
 
@@ -31,7 +32,9 @@ impl Alphabet {
 
     /// The number of `name`, which is added when it is new.
     pub fn intern(&mut self, name: &str) -> Label {
+        self.numbers();
         let Alphabet { names, numbers, hasher } = self;
+        let numbers = numbers.get_mut().expect("it was made on the line above");
         let found = numbers.entry(
             hasher.hash_one(name),
             |&number| names.get(number as usize) == name,
@@ -48,7 +51,21 @@ impl Alphabet {
     /// The number of `name`, if it is known.
     pub fn number(&self, name: &str) -> Option<Label> {
         let same = |&number: &Label| self.names.get(number as usize) == name;
-        self.numbers.find(self.hasher.hash_one(name), same).copied()
+        self.numbers().find(self.hasher.hash_one(name), same).copied()
+    }
+
+    /// The table, which a name that comes twice does not spoil: its first number is found.
+    fn numbers(&self) -> &HashTable<Label> {
+        self.numbers.get_or_init(|| {
+            let hash = |number: &Label| self.hasher.hash_one(self.names.get(*number as usize));
+            let mut numbers = HashTable::with_capacity(self.names.len());
+            for number in 0..self.names.len() as Label {
+                let name = self.names.get(number as usize);
+                let same = |&other: &Label| self.names.get(other as usize) == name;
+                numbers.entry(hash(&number), same, hash).or_insert(number);
+            }
+            numbers
+        })
     }
 
     /// The name of a label; panics on a number that this alphabet never gave out.
@@ -82,7 +99,7 @@ impl Eq for Alphabet {}
 
 impl From<Names> for Alphabet {
     fn from(names: Names) -> Self {
-        Alphabet::new(names.iter())
+        Alphabet { names, ..Alphabet::default() }
     }
 }
 

@@ -156,10 +156,9 @@ fn base(parts: &[Part]) -> (Vec<(u32, f64)>, Vec<u32>) {
     let (mut base, mut at, mut next) = (Vec::new(), Vec::new(), 0);
     for Part { encoder, .. } in parts {
         at.push(next);
-        for observation in encoder.observations() {
-            base.extend(observation.constant.map(|value| (next, value)));
-            next += 1;
-        }
+        let (len, constants) = encoder.constants();
+        base.extend(constants.into_iter().map(|(g, value)| (next + g, value)));
+        next += len as u32;
     }
     (base, at)
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bulk;
 use crate::error::{Error, Result};
 use crate::features::{Pairs, Part};
 use crate::names::Names;
@@ -23,6 +24,7 @@ pub struct FeatureMap {
 
 /// The features of one kind of link, by observation function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
 pub struct Links {
     names: Arc<Names>,        // [functions]
     owners: Arc<Vec<u16>>,    // [functions] kind of node, or relation
@@ -30,6 +32,53 @@ pub struct Links {
     groups: Arc<Vec<u32>>,    // [functions] which functions exclude each other; all different otherwise
     starts: Vec<usize>,       // [functions + 1]
     targets: Vec<u32>,        // [features] label, or tail label · head labels + head label
+}
+
+/// Links as a file has them.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    names: Arc<Names>,
+    #[serde(with = "bulk")]
+    owners: Vec<u16>,
+    #[serde(with = "bulk")]
+    constant: Vec<u32>, // the constant functions
+    #[serde(with = "bulk")]
+    groups: Vec<u32>,
+    #[serde(with = "bulk")]
+    counts: Vec<u32>, // [functions] how many features each has
+    #[serde(with = "bulk")]
+    targets: Vec<u32>,
+}
+
+impl From<Links> for Stored {
+    fn from(links: Links) -> Self {
+        let Links { names, owners, constant, groups, starts, targets } = links;
+        let constant = (0..).zip(&*constant).filter(|(_, constant)| **constant).map(|(g, _)| g).collect();
+        let counts = starts.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect();
+        Stored { names, owners: owners.to_vec(), constant, groups: groups.to_vec(), counts, targets }
+    }
+}
+
+impl TryFrom<Stored> for Links {
+    type Error = Error;
+
+    fn try_from(Stored { names, owners, constant, groups, counts, targets }: Stored) -> Result<Self> {
+        let starts = crate::graph::offsets(counts.iter().map(|&count| count as usize));
+        let mut is_constant = vec![false; names.len()];
+        let known = constant.iter().all(|&g| is_constant.get_mut(g as usize).map(|is| *is = true).is_some());
+        let sizes = [owners.len(), groups.len(), counts.len()] == [names.len(); 3];
+        if !(known && sizes && starts[counts.len()] == targets.len()) {
+            return Err(Error::data("the lists of a feature map do not fit each other"));
+        }
+        Ok(Links {
+            names,
+            owners: owners.into(),
+            constant: is_constant.into(),
+            groups: groups.into(),
+            starts,
+            targets,
+        })
+    }
 }
 
 /// What a feature is tied to.

@@ -36,6 +36,7 @@ mod evaluation;
 mod metric;
 pub mod metrics;
 
+mod bulk;
 mod error;
 pub mod oracle;
 pub mod plugin;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Label;
 use crate::aligned::Aligned;
+use crate::bulk;
 use crate::beliefs::EdgeBeliefs;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
@@ -20,6 +21,7 @@ use crate::simd::{Kernel, dispatch};
 #[serde(try_from = "Unchecked")]
 pub struct LogLinear {
     map: Arc<FeatureMap>,
+    #[serde(with = "bulk")]
     weights: Vec<f64>,
 }
 
@@ -27,6 +29,7 @@ pub struct LogLinear {
 #[derive(Deserialize)]
 struct Unchecked {
     map: Arc<FeatureMap>,
+    #[serde(with = "bulk")]
     weights: Vec<f64>,
 }
 

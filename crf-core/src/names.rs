@@ -1,5 +1,8 @@
 use serde::de::Error as _;
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::bulk;
 
 /// Many names in one piece of memory.
 ///
@@ -47,13 +50,22 @@ impl<S: AsRef<str>> FromIterator<S> for Names {
     }
 }
 
+/// Names in a binary file: one piece of text, and the length of each name.
+#[derive(Serialize, Deserialize)]
+struct Packed<T> {
+    text: T,
+    #[serde(with = "bulk")]
+    lengths: Vec<u32>,
+}
+
 impl Serialize for Names {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
             return serializer.collect_seq(self.iter());
         }
-        let lengths: Vec<usize> = self.iter().map(str::len).collect();
-        (&self.text, lengths).serialize(serializer)
+        let lengths = self.iter().map(|name| u32::try_from(name.len())).collect::<Result<_, _>>();
+        let lengths = lengths.map_err(|_| S::Error::custom("a name is longer than 2³² bytes"))?;
+        Packed { text: &self.text, lengths }.serialize(serializer)
     }
 }
 
@@ -62,11 +74,11 @@ impl<'de> Deserialize<'de> for Names {
         if deserializer.is_human_readable() {
             return Ok(Vec::<String>::deserialize(deserializer)?.iter().collect());
         }
-        let (text, lengths) = <(String, Vec<usize>)>::deserialize(deserializer)?;
-        let (mut ends, mut end) = (lengths, 0_usize);
-        for length in &mut ends {
-            end = end.saturating_add(*length);
-            *length = end;
+        let Packed::<String> { text, lengths } = Packed::deserialize(deserializer)?;
+        let (mut ends, mut end) = (Vec::with_capacity(lengths.len()), 0_usize);
+        for length in lengths {
+            end = end.saturating_add(length as usize);
+            ends.push(end);
             if !text.is_char_boundary(end) {
                 return Err(D::Error::custom("names do not fit their text"));
             }

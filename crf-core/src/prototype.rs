@@ -20,6 +20,14 @@ pub trait Prototype: Debug + Send + Sync {
 pub trait Encoder: Debug + Send + Sync {
     /// The functions, in the order of their numbers.
     fn observations(&self) -> Vec<Observation>;
+    /// How many functions there are, and those that have one value everywhere.
+    ///
+    /// Asked whenever data are encoded: an encoder with many functions need not name them all for it.
+    fn constants(&self) -> (usize, Vec<(u32, f64)>) {
+        let observations = self.observations();
+        let constants = (0..).zip(&observations).filter_map(|(g, observation)| Some((g, observation.constant?)));
+        (observations.len(), constants.collect())
+    }
     /// Adds one row per position of `x` to `out`, of the functions that are not constant.
     fn encode(&self, x: &Sequence<'_>, out: &mut Block);
 }

@@ -1,6 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bulk;
 use crate::dataset::{Dataset, Sequence};
 use crate::error::{Result, require};
 use crate::names::Names;
@@ -52,12 +53,12 @@ impl Prototype for Attributes {
             let mut order: Vec<u32> = (0..counts.len() as u32).collect();
             order.retain(|&attribute| counts[attribute as usize] >= self.min_count);
             order.sort_by_key(|&attribute| std::cmp::Reverse(counts[attribute as usize]));
-            let mut number_of = vec![None; counts.len()];
+            let mut function_of = vec![NONE; counts.len()];
             for attribute in order {
-                number_of[attribute as usize] = Some(fitted.names.len() as u32);
+                function_of[attribute as usize] = fitted.names.len() as u32;
                 fitted.names.push(alphabet.name(attribute));
             }
-            fitted.channels.push((c, number_of));
+            fitted.channels.push(Numbered { channel: c, function_of });
         }
         Ok(Box::new(fitted))
     }
@@ -65,9 +66,20 @@ impl Prototype for Attributes {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
-    channels: Vec<(usize, Vec<Option<u32>>)>, // channel, function of each attribute
+    channels: Vec<Numbered>,
     names: Names,
 }
+
+/// The functions of a channel's attributes.
+#[derive(Debug, Serialize, Deserialize)]
+struct Numbered {
+    channel: usize,
+    #[serde(with = "bulk")]
+    function_of: Vec<u32>, // [attributes]
+}
+
+/// Stands for the function of an attribute that was too rare.
+const NONE: u32 = u32::MAX;
 
 #[typetag::serde(name = "attributes")]
 impl Encoder for Fitted {
@@ -75,12 +87,18 @@ impl Encoder for Fitted {
         self.names.iter().map(Observation::new).collect()
     }
 
+    fn constants(&self) -> (usize, Vec<(u32, f64)>) {
+        (self.names.len(), Vec::new())
+    }
+
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
         for t in 0..x.len() {
-            for (channel, number_of) in &self.channels {
+            for Numbered { channel, function_of } in &self.channels {
                 x.for_each_in_bag(*channel, t, |attribute, value| {
                     // An attribute that training never saw has a number past the end.
-                    if let Some(&Some(g)) = number_of.get(attribute as usize) {
+                    if let Some(&g) = function_of.get(attribute as usize)
+                        && g != NONE
+                    {
                         out.push(g, value);
                     }
                 });

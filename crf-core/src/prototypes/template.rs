@@ -285,6 +285,10 @@ impl Encoder for Fitted {
         self.attributes.names().iter().map(Observation::new).collect()
     }
 
+    fn constants(&self) -> (usize, Vec<(u32, f64)>) {
+        (self.attributes.len(), Vec::new())
+    }
+
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
         for t in 0..x.len() {
             for_each_attribute(&self.templates, x, t, |attribute| {
