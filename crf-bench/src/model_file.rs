@@ -118,11 +118,14 @@ impl ModelFile {
     }
 
     fn read_payload(head: &[u8], payload: &[u8]) -> Result<Self, String> {
-        if head[20..] != Sha256::digest(payload)[..] {
+        let (content, digest): (Result<Content, _>, _) =
+            rayon::join(|| postcard::from_bytes(payload), || Sha256::digest(payload));
+        if head[20..] != digest[..] {
             return Err("damaged: the checksum is not that of the content".to_owned());
         }
-        let content = postcard::from_bytes(payload);
-        let content = content.map_err(|error| format!("the content is no model of version 1: {error}"))?;
+        let mut content =
+            content.map_err(|error| format!("the content is no model of version 1: {error}"))?;
+        content.model.restore(&content.features).map_err(|error| format!("the content: {error}"))?;
         ModelFile::new(content).map_err(|error| format!("the stored config: {}", error.message()))
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::corpus::Corpus;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::features::FittedFeatures;
 use crate::log_linear::LogLinear;
 use crate::model::{BoundModel, Model};
 use crate::potentials::{EdgeTables, Potentials, Tables};
@@ -268,6 +269,10 @@ impl Model for Constrained {
             return Err(Error::data("the constraints were made for other labels than the data have"));
         }
         Ok(Box::new(BoundConstrained { model: self.model.bind(x)?, forbidden: &self.forbidden }))
+    }
+
+    fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
+        self.model.restore(features)
     }
 
     fn log_linear(&self) -> Option<&LogLinear> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bulk;
 use crate::error::{Error, Result};
-use crate::features::{Pairs, Part};
+use crate::features::{FittedFeatures, Pairs, Part};
 use crate::names::Names;
 use crate::prototype::Observation;
 use crate::schema::Schema;
@@ -15,8 +15,12 @@ use crate::schema::Schema;
 ///
 /// A feature ties an observation function to a label (state) or to a pair of labels (transition). Features stand
 /// in order of their function, so a feature's number is its place: the weights need no index.
+///
+/// Serialised it says only which targets each function has. All that is known of the functions stands in the fitted
+/// features that a model file has beside it, and [`FeatureMap::restore`] takes it from there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureMap {
+    #[serde(skip, default = "Schema::nothing")]
     schema: Arc<Schema>,
     state: Links,
     transition: Links,
@@ -26,24 +30,52 @@ pub struct FeatureMap {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Links {
-    names: Arc<Names>,        // [functions]
-    owners: Arc<Vec<u16>>,    // [functions] kind of node, or relation
-    constant: Arc<Vec<bool>>, // [functions]
-    groups: Arc<Vec<u32>>,    // [functions] which functions exclude each other; all different otherwise
-    starts: Vec<usize>,       // [functions + 1]
-    targets: Vec<u32>,        // [features] label, or tail label · head labels + head label
+    functions: Arc<Functions>,
+    starts: Vec<usize>, // [functions + 1]
+    targets: Vec<u32>,  // [features] label, or tail label · head labels + head label
+}
+
+/// What is known of observation functions.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Functions {
+    names: Names,
+    owners: Vec<u16>,    // kind of node, or relation
+    constant: Vec<bool>, // whether it has one value everywhere
+    groups: Vec<u32>,    // which functions exclude each other; all different otherwise
+}
+
+impl Functions {
+    fn new(parts: &[Part]) -> Result<Self> {
+        let (mut all, mut n_groups) = (Functions::default(), 0);
+        for Part { owner, encoder, .. } in parts {
+            if let Some(names) = encoder.plain_names() {
+                names.iter().for_each(|name| all.names.push(name));
+                all.groups.extend(names.iter().map(|_| fresh(&mut n_groups)));
+                all.constant.resize(all.names.len(), false);
+            } else {
+                // Numbers of groups mean something within one encoder only.
+                let mut group_of = HashMap::new();
+                for Observation { name, group, constant } in encoder.observations() {
+                    all.names.push(&name);
+                    all.constant.push(constant.is_some());
+                    all.groups.push(match group {
+                        Some(group) => *group_of.entry(group).or_insert_with(|| fresh(&mut n_groups)),
+                        None => fresh(&mut n_groups),
+                    });
+                }
+            }
+            all.owners.resize(all.names.len(), *owner);
+            if u32::try_from(all.names.len()).is_err() {
+                return Err(Error::data("more than 2³² observation functions"));
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// Links as a file has them.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    names: Arc<Names>,
-    #[serde(with = "bulk")]
-    owners: Vec<u16>,
-    #[serde(with = "bulk")]
-    constant: Vec<u32>, // the constant functions
-    #[serde(with = "bulk")]
-    groups: Vec<u32>,
     #[serde(with = "bulk")]
     counts: Vec<u32>, // [functions] how many features each has
     #[serde(with = "bulk")]
@@ -51,33 +83,21 @@ struct Stored {
 }
 
 impl From<Links> for Stored {
-    fn from(links: Links) -> Self {
-        let Links { names, owners, constant, groups, starts, targets } = links;
-        let constant = (0..).zip(&*constant).filter(|(_, constant)| **constant).map(|(g, _)| g).collect();
+    fn from(Links { starts, targets, .. }: Links) -> Self {
         let counts = starts.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect();
-        Stored { names, owners: owners.to_vec(), constant, groups: groups.to_vec(), counts, targets }
+        Stored { counts, targets }
     }
 }
 
 impl TryFrom<Stored> for Links {
     type Error = Error;
 
-    fn try_from(Stored { names, owners, constant, groups, counts, targets }: Stored) -> Result<Self> {
+    fn try_from(Stored { counts, targets }: Stored) -> Result<Self> {
         let starts = crate::graph::offsets(counts.iter().map(|&count| count as usize));
-        let mut is_constant = vec![false; names.len()];
-        let known = constant.iter().all(|&g| is_constant.get_mut(g as usize).map(|is| *is = true).is_some());
-        let sizes = [owners.len(), groups.len(), counts.len()] == [names.len(); 3];
-        if !(known && sizes && starts[counts.len()] == targets.len()) {
+        if starts[counts.len()] != targets.len() {
             return Err(Error::data("the lists of a feature map do not fit each other"));
         }
-        Ok(Links {
-            names,
-            owners: owners.into(),
-            constant: is_constant.into(),
-            groups: groups.into(),
-            starts,
-            targets,
-        })
+        Ok(Links { functions: Arc::default(), starts, targets })
     }
 }
 
@@ -97,29 +117,15 @@ impl Links {
         n_targets: impl Fn(u16) -> usize,
         show: impl FnOnce(&mut dyn FnMut(u32, u16, u32)),
     ) -> Result<Self> {
-        let (mut names, mut owners, mut constant, mut groups) =
-            (Names::default(), Vec::new(), Vec::new(), Vec::new());
-        let (mut all, mut observed, mut n_groups) = (vec![0], Vec::new(), 0);
-        for Part { owner, encoder, pairs } in parts {
-            // Numbers of groups mean something within one encoder only.
-            let mut group_of = HashMap::new();
-            for Observation { name, group, constant: value } in encoder.observations() {
-                names.push(&name);
-                owners.push(*owner);
-                constant.push(value.is_some());
-                groups.push(match group {
-                    Some(group) => *group_of.entry(group).or_insert_with(|| fresh(&mut n_groups)),
-                    None => fresh(&mut n_groups),
-                });
-                all.push(all[all.len() - 1] + n_targets(*owner));
-                observed.push(*pairs == Pairs::Observed);
-            }
-            if u32::try_from(names.len()).is_err() {
-                return Err(Error::data("more than 2³² observation functions"));
-            }
-        }
+        let functions = Functions::new(parts)?;
+        let (n_functions, owners) = (functions.names.len(), &functions.owners);
+        let all = crate::graph::offsets(owners.iter().map(|&owner| n_targets(owner)));
+        let observed = parts
+            .iter()
+            .flat_map(|part| std::iter::repeat_n(part.pairs == Pairs::Observed, part.encoder.constants().0));
+        let observed: Vec<bool> = observed.collect();
         // One bit for each function and target.
-        let mut seen = vec![0_u64; if observed.contains(&true) { all[names.len()].div_ceil(64) } else { 0 }];
+        let mut seen = vec![0_u64; if observed.contains(&true) { all[n_functions].div_ceil(64) } else { 0 }];
         if !seen.is_empty() {
             show(&mut |g, owner, target| {
                 let bit = all[g as usize] + target as usize;
@@ -127,19 +133,33 @@ impl Links {
             });
         }
         let (mut starts, mut targets) = (vec![0], Vec::new());
-        for g in 0..names.len() {
+        for g in 0..n_functions {
             let bits = all[g]..all[g + 1];
             let keep = |bit: &usize| !observed[g] || seen[bit / 64] >> (bit % 64) & 1 == 1;
             targets.extend(bits.filter(keep).map(|bit| (bit - all[g]) as u32));
             starts.push(targets.len());
         }
-        let (names, owners, constant, groups) = (names.into(), owners.into(), constant.into(), groups.into());
-        Ok(Links { names, owners, constant, groups, starts, targets })
+        Ok(Links { functions: functions.into(), starts, targets })
+    }
+
+    /// Gives functions to links that were read from a file, if their targets exist.
+    fn restore(&mut self, functions: Functions, n_targets: impl Fn(u16) -> usize) -> Result<()> {
+        let same = functions.names.len() == self.n_observations();
+        let fits = |g: usize| {
+            let targets = &self.targets[self.starts[g]..self.starts[g + 1]];
+            let ascend = targets.windows(2).all(|pair| pair[0] < pair[1]);
+            ascend && targets.last().is_none_or(|&last| (last as usize) < n_targets(functions.owners[g]))
+        };
+        if !(same && (0..self.n_observations()).all(fits)) {
+            return Err(Error::data("the model has other features than those stored with it"));
+        }
+        self.functions = functions.into();
+        Ok(())
     }
 
     /// How many observation functions there are, with or without features.
     pub fn n_observations(&self) -> usize {
-        self.names.len()
+        self.starts.len() - 1
     }
 
     /// How many features there are.
@@ -154,22 +174,22 @@ impl Links {
 
     /// The name of function `g`.
     pub fn name(&self, g: u32) -> &str {
-        self.names.get(g as usize)
+        self.functions.names.get(g as usize)
     }
 
     /// The kind of node, or the relation, that function `g` belongs to.
     pub fn owner(&self, g: u32) -> u16 {
-        self.owners[g as usize]
+        self.functions.owners[g as usize]
     }
 
     /// Whether function `g` has one value everywhere.
     pub fn is_constant(&self, g: u32) -> bool {
-        self.constant[g as usize]
+        self.functions.constant[g as usize]
     }
 
     /// A number that function `g` shares with those it excludes.
     pub fn group(&self, g: u32) -> u32 {
-        self.groups[g as usize]
+        self.functions.groups[g as usize]
     }
 
     /// The features of function `g`.
@@ -221,7 +241,7 @@ impl Links {
             targets.extend(range.filter(|&k| keep(k)).map(|k| self.targets[k]));
             starts.push(targets.len());
         }
-        Links { starts, targets, ..self.clone() }
+        Links { functions: self.functions.clone(), starts, targets }
     }
 }
 
@@ -234,6 +254,19 @@ fn fresh(next: &mut u32) -> u32 {
 impl FeatureMap {
     pub(crate) fn new(schema: Arc<Schema>, state: Links, transition: Links) -> Self {
         FeatureMap { schema, state, transition }
+    }
+
+    /// Makes a map that was read from a file whole again, with the fitted features it was made of.
+    pub fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
+        let (schema, [state, transition]) = (features.schema(), features.parts());
+        self.state.restore(Functions::new(state)?, |kind| schema.n_labels(kind))?;
+        let n_pairs = |relation| {
+            let (rows, columns) = schema.table_shape(relation);
+            rows * columns
+        };
+        self.transition.restore(Functions::new(transition)?, n_pairs)?;
+        self.schema = schema.clone();
+        Ok(())
     }
 
     /// What the features speak about.
@@ -281,6 +314,9 @@ impl FeatureMap {
 
     /// A feature as a sentence: `y=robot1 ∧ speed²`, `y'=rain ∧ y=sun`.
     pub fn name(&self, feature: usize) -> String {
+        if self.schema.kinds().is_empty() {
+            return format!("feature {feature}"); // of a map that is still to be restored
+        }
         let (g, target) = self.feature(feature);
         let label = |kind: u16, label| self.schema.kinds()[kind as usize].labels.name(label);
         let (links, target) = match target {

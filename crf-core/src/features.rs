@@ -188,6 +188,11 @@ pub(crate) struct Part {
 }
 
 impl FittedFeatures {
+    /// The fitted functions of state and of transition features.
+    pub(crate) fn parts(&self) -> [&[Part]; 2] {
+        [&self.state, &self.transition]
+    }
+
     /// What the data must carry.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Label;
 use crate::aligned::Aligned;
-use crate::bulk;
 use crate::beliefs::EdgeBeliefs;
+use crate::bulk;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::feature_map::FeatureMap;
+use crate::features::FittedFeatures;
 use crate::graph::offsets;
 use crate::model::{BoundModel, Model};
 use crate::packed::{Packed, padded};
@@ -70,6 +71,10 @@ impl Model for LogLinear {
         let mut scorer = Scorer::new(&self.map, x)?;
         scorer.update(&self.weights);
         Ok(Box::new(BoundLogLinear { scorer }))
+    }
+
+    fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
+        Arc::make_mut(&mut self.map).restore(features)
     }
 
     fn log_linear(&self) -> Option<&LogLinear> {
@@ -301,7 +306,6 @@ impl<'a> Scorer<'a> {
                 for &(g, value) in x.node_base().iter().filter(|(g, _)| state.owner(*g) == kind) {
                     if let Some(k) = state.find(g, label) {
                         base[label as usize] += step * value * value;
-                        weights[packed.place(state, g, label)] += step * value;
                         changed(k, step * value);
                     }
                 }

@@ -2,6 +2,7 @@ use std::fmt::Debug;
 
 use crate::corpus::Corpus;
 use crate::error::Result;
+use crate::features::FittedFeatures;
 use crate::log_linear::LogLinear;
 use crate::potentials::Potentials;
 use crate::scratch::Scratch;
@@ -11,6 +12,10 @@ use crate::scratch::Scratch;
 pub trait Model: Debug + Send + Sync {
     /// Does once what all sequences of a corpus share, and gives what makes their potentials.
     fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>>;
+    /// Makes a model that was read from a file whole again, with the fitted features that are stored beside it.
+    fn restore(&mut self, _features: &FittedFeatures) -> Result<()> {
+        Ok(())
+    }
     /// The model's weights, if it is log-linear.
     fn log_linear(&self) -> Option<&LogLinear> {
         None

@@ -29,7 +29,8 @@ pub(crate) fn padded(n_labels: usize) -> usize {
 pub(crate) struct Packed {
     rank_at: Vec<usize>, // [kinds + 1] where each kind starts in `ranks`
     ranks: Vec<u32>,     // by kind and label
-    places: Vec<Place>,  // [functions]
+    places: Vec<Place>,  // [functions] empty for those that occur nowhere
+    some_absent: bool,   // whether there are such
     blocks: Vec<Block>,  // the last one is where everything ends
     lists: Vec<List>,    // [positions + 1]
     rows: Vec<u32>,      // where each row starts; a position's wide rows come first
@@ -72,26 +73,31 @@ struct Single {
 impl Packed {
     /// A layout for the features of `links`, whose functions have so many labels by kind of node, and for `rows`.
     pub(crate) fn new(links: &Links, n_labels: &[usize], rows: &Rows) -> Self {
-        let (rank_at, ranks) = rank(links, n_labels, rows);
+        let occurrences = occurrences(links, rows);
+        let (rank_at, ranks) = rank(links, n_labels, &occurrences);
         let mut packed = Packed {
             rank_at,
             ranks,
             places: vec![Place::default(); links.n_observations()],
+            some_absent: occurrences.contains(&0),
             blocks: vec![Block::default()],
             lists: Vec::with_capacity(rows.len() + 1),
             rows: Vec::new(),
             singles: Vec::new(),
         };
-        packed.lay_out(links, n_labels);
+        packed.lay_out(links, n_labels, &occurrences);
         packed.translate(links, rows);
         packed
     }
 
-    fn lay_out(&mut self, links: &Links, n_labels: &[usize]) {
+    fn lay_out(&mut self, links: &Links, n_labels: &[usize], occurrences: &[u64]) {
         let mut next = Block::default();
         for g in 0..links.n_observations() {
             if g > 0 && g % BLOCK == 0 {
                 self.blocks.push(Block { function: g, ..next });
+            }
+            if occurrences[g] == 0 {
+                continue;
             }
             let (width, targets) =
                 (padded(n_labels[links.owner(g as u32) as usize]), links.targets(g as u32));
@@ -166,7 +172,7 @@ impl Packed {
         &self.ranks[self.rank_at[kind as usize]..self.rank_at[kind as usize + 1]]
     }
 
-    /// The place of the weight of function `g` for a label that it is tied to.
+    /// The place of the weight of function `g`, which occurs, for a label that it is tied to.
     pub(crate) fn place(&self, links: &Links, g: u32, label: u32) -> usize {
         let (Place { row, width, singles, .. }, ranks) =
             (self.places[g as usize], self.ranks_of(links.owner(g)));
@@ -183,7 +189,10 @@ impl Packed {
     #[inline(always)]
     fn for_each_of(&self, links: &Links, of: [Block; 2], mut f: impl FnMut(usize, usize)) {
         for g in of[0].function..of[1].function {
-            let (Place { row, width, mut singles, .. }, g) = (self.places[g], g as u32);
+            let (Place { row, width, mut singles, n_singles }, g) = (self.places[g], g as u32);
+            if width + n_singles == 0 {
+                continue;
+            }
             let ranks = self.ranks_of(links.owner(g));
             for (k, &label) in links.range(g).zip(links.targets(g)) {
                 let rank = ranks[label as usize];
@@ -250,6 +259,9 @@ impl Packed {
                 || self.unpack_blocks(links, &blocks[middle..], packed, after),
             );
             return;
+        }
+        if self.some_absent {
+            out.fill(0.0);
         }
         self.for_each_of(links, [blocks[0], blocks[1]], |k, place| out[k - first] = packed[place]);
     }
@@ -377,15 +389,20 @@ impl Packed {
     }
 }
 
-/// The rank of each label by kind: how many labels of its kind have weights that `rows` need more often.
-fn rank(links: &Links, n_labels: &[usize], rows: &Rows) -> (Vec<usize>, Vec<u32>) {
-    let rank_at = crate::graph::offsets(n_labels.iter().copied());
-    let mut occurrences = vec![0_u64; links.n_observations()];
+/// How often each function occurs in `rows`.
+fn occurrences(links: &Links, rows: &Rows) -> Vec<u64> {
+    let mut occurrences = vec![0; links.n_observations()];
     for r in 0..rows.len() {
         rows.for_each(r, |g, _| occurrences[g as usize] += 1);
     }
+    occurrences
+}
+
+/// The rank of each label by kind: how many labels of its kind have weights that are needed more often.
+fn rank(links: &Links, n_labels: &[usize], occurrences: &[u64]) -> (Vec<usize>, Vec<u32>) {
+    let rank_at = crate::graph::offsets(n_labels.iter().copied());
     let mut needed = vec![0; rank_at[n_labels.len()]];
-    for (g, n) in (0..).zip(occurrences) {
+    for (g, &n) in (0..).zip(occurrences).filter(|(_, n)| **n > 0) {
         let at = rank_at[links.owner(g) as usize];
         links.targets(g).iter().for_each(|&label| needed[at + label as usize] += n);
     }

@@ -2,6 +2,7 @@ use std::fmt::Debug;
 
 use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
+use crate::names::Names;
 
 /// A rule that makes observation functions g(t, X); links then tie these to labels.
 ///
@@ -20,12 +21,18 @@ pub trait Prototype: Debug + Send + Sync {
 pub trait Encoder: Debug + Send + Sync {
     /// The functions, in the order of their numbers.
     fn observations(&self) -> Vec<Observation>;
+    /// The names of the functions, if none is constant and none excludes another: cheaper where there are many.
+    fn plain_names(&self) -> Option<&Names> {
+        None
+    }
     /// How many functions there are, and those that have one value everywhere.
-    ///
-    /// Asked whenever data are encoded: an encoder with many functions need not name them all for it.
     fn constants(&self) -> (usize, Vec<(u32, f64)>) {
+        if let Some(names) = self.plain_names() {
+            return (names.len(), Vec::new());
+        }
         let observations = self.observations();
-        let constants = (0..).zip(&observations).filter_map(|(g, observation)| Some((g, observation.constant?)));
+        let constants =
+            (0..).zip(&observations).filter_map(|(g, observation)| Some((g, observation.constant?)));
         (observations.len(), constants.collect())
     }
     /// Adds one row per position of `x` to `out`, of the functions that are not constant.

@@ -78,6 +78,11 @@ impl Schema {
         Schema::graph(channels, kinds, vec![Relation { name: "next".into(), tail: 0, head: 0 }])
     }
 
+    /// The schema of a map whose features are still to come.
+    pub(crate) fn nothing() -> std::sync::Arc<Schema> {
+        Schema { channels: Vec::new(), kinds: Vec::new(), relations: Vec::new() }.into()
+    }
+
     /// The schema of chains whose labels are still to come.
     pub(crate) fn unlabelled_chain(channels: Vec<Channel>) -> Result<Self> {
         let mut schema = Schema::chain(channels, Alphabet::new(["?"]))?;

@@ -101,9 +101,17 @@ fn groups_of_different_prototypes_never_meet() {
 
 #[test]
 fn maps_survive_saving() {
-    let (map, _) = of(r#"["intercept", { state = "equals" }, "transition"]"#).narrow(|k| k % 2 == 0);
+    let data = chains(&[&[(1.0, 0)]]);
+    let list = r#"["intercept", { state = "equals" }, "transition"]"#;
+    let (map, _) = of(list).narrow(|k| k % 2 == 0);
     let text = serde_json::to_string(&map).unwrap();
-    assert_eq!(serde_json::from_str::<FeatureMap>(&text).unwrap(), map);
+    let mut read: FeatureMap = serde_json::from_str(&text).unwrap();
+    assert_eq!(read.name(1), "feature 1");
+    let other = features(r#"["intercept"]"#).fit(&data).unwrap();
+    let message = read.restore(&other).unwrap_err().to_string();
+    assert_eq!(message, "the model has other features than those stored with it");
+    read.restore(&features(list).fit(&data).unwrap()).unwrap();
+    assert_eq!(read, map);
 }
 
 #[test]

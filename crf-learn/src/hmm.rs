@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    BoundModel, Corpus, EdgeTables, Error, FeatureMap, Fit, Label, Learner, LogLinear, Model, Potentials,
-    Problem, Result, Run, Schema, Scratch, Shape, Stop, Tables, Target, Trace, require,
+    BoundModel, Corpus, EdgeTables, Error, FeatureMap, Fit, FittedFeatures, Label, Learner, LogLinear, Model,
+    Potentials, Problem, Result, Run, Schema, Scratch, Shape, Stop, Tables, Target, Trace, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -321,6 +321,10 @@ impl HmmModel {
 
 #[typetag::serde(name = "hmm")]
 impl Model for HmmModel {
+    fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
+        Arc::make_mut(&mut self.map).restore(features)
+    }
+
     fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
         let schema: &Schema = self.map.schema();
         if schema != &**x.data().schema() || !x.data().is_chains() {

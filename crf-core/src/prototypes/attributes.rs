@@ -87,8 +87,8 @@ impl Encoder for Fitted {
         self.names.iter().map(Observation::new).collect()
     }
 
-    fn constants(&self) -> (usize, Vec<(u32, f64)>) {
-        (self.names.len(), Vec::new())
+    fn plain_names(&self) -> Option<&Names> {
+        Some(&self.names)
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

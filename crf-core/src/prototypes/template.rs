@@ -285,8 +285,8 @@ impl Encoder for Fitted {
         self.attributes.names().iter().map(Observation::new).collect()
     }
 
-    fn constants(&self) -> (usize, Vec<(u32, f64)>) {
-        (self.attributes.len(), Vec::new())
+    fn plain_names(&self) -> Option<&Names> {
+        Some(self.attributes.names())
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
