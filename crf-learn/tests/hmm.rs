@@ -25,7 +25,8 @@ fn both(draw: &Draw, hmm: &Hmm, emitted: &str, crf: &str) -> ((HmmModel, Corpus)
     let problem = Problem::new(&corpus, &map, &INFERENCE);
     let fit = quiet(1, |run| hmm.fit(&problem, run)).unwrap();
     let json = serde_json::to_value(&fit.model).unwrap();
-    let model: HmmModel = serde_json::from_value(json).unwrap();
+    let mut model: HmmModel = serde_json::from_value(json).unwrap();
+    model.restore(&fitted).unwrap();
     let fitted = features(crf).fit(&train).unwrap();
     let crf_corpus = fitted.encode(train).unwrap();
     let crf = model.to_crf(Arc::new(fitted.map(&crf_corpus).unwrap())).unwrap();
