@@ -4,19 +4,25 @@ use crate::Label;
 use crate::inference::Labelling;
 use crate::potentials::Potentials;
 
-/// Every labelling of a small instance with its score, in lexicographic order.
-pub fn all_labellings(p: &Potentials<'_>) -> Vec<Labelling> {
+/// Calls `see` with every labelling and its score, in lexicographic order.
+pub fn for_each_labelling(p: &Potentials<'_>, mut see: impl FnMut(&[Label], f64)) {
     let shape = p.shape();
     let mut labels: Vec<Label> = vec![0; shape.n_nodes()];
-    let mut all = Vec::new();
     loop {
-        all.push(Labelling { labels: labels.clone(), score: p.score(&labels) });
+        see(&labels, p.score(&labels));
         let Some(n) = (0..labels.len()).rfind(|&n| (labels[n] as usize) + 1 < shape.card(n)) else {
-            return all;
+            return;
         };
         labels[n] += 1;
         labels[n + 1..].fill(0);
     }
+}
+
+/// Every labelling of a small instance with its score, in lexicographic order.
+pub fn all_labellings(p: &Potentials<'_>) -> Vec<Labelling> {
+    let mut all = Vec::new();
+    for_each_labelling(p, |labels, score| all.push(Labelling { labels: labels.to_vec(), score }));
+    all
 }
 
 /// log Σ_y exp(score(y)).

@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn marginals_and_log_z_agree_with_enumeration(mut x in any_chain()) {
         let want = oracle::log_z(&x.view());
-        let (len, l) = (x.len, x.labels);
+        let (len, l) = (x.shape().n_nodes(), x.shape().card(0));
         for with in &BOTH {
             let Some(Answers { node, each, sums, log_z }) = ask(with, &mut x) else {
                 prop_assert_eq!(want, f64::NEG_INFINITY);
@@ -144,7 +144,7 @@ proptest! {
 
     #[test]
     fn spans_agree_with_enumeration(mut x in any_chain(), start in 0..5_usize, labels in proptest::collection::vec(0..4_u32, 1..5)) {
-        let labels: Vec<Label> = labels.into_iter().map(|y| y % x.labels as u32).collect();
+        let labels: Vec<Label> = labels.into_iter().map(|y| y % x.shape().card(0) as u32).collect();
         let p = x.view();
         let Ok(lattice) = Lattice::new(&p) else { return Ok(()) };
         prop_assume!(start + labels.len() <= p.shape().n_nodes());
@@ -154,7 +154,7 @@ proptest! {
 
     #[test]
     fn clamping_conditions_on_what_is_known(mut x in any_chain(), known in proptest::collection::vec(proptest::option::of(0..4_u32), 5)) {
-        let known: Vec<Option<Label>> = known[..x.len].iter().map(|y| y.map(|y| y % x.labels as u32)).collect();
+        let known: Vec<Option<Label>> = known[..x.shape().n_nodes()].iter().map(|y| y.map(|y| y % x.shape().card(0) as u32)).collect();
         let agrees = |y: &[Label]| y.iter().zip(&known).all(|(y, known)| known.is_none_or(|known| known == *y));
         let mut free = x.clone();
         let (log_z, part) = (oracle::log_z(&free.view()), oracle::probability(&free.view(), agrees));
@@ -165,7 +165,7 @@ proptest! {
             prop_assert!((clamped - log_z - part.ln()).abs() < 1e-8 * (1.0 + log_z.abs()));
             for (t, y) in known.iter().enumerate() {
                 if let Some(y) = y {
-                    prop_assert!(close(node[t * x.labels + *y as usize], 1.0));
+                    prop_assert!(close(node[t * x.shape().card(0) + *y as usize], 1.0));
                 }
             }
         }
@@ -174,7 +174,7 @@ proptest! {
     #[test]
     fn shifting_potentials_shifts_log_z_only(mut x in chains(3.0, true), shift in -1e3..1e3) {
         let Some(Answers { node, each, log_z, .. }) = ask(&BOTH[0], &mut x) else { return Ok(()) };
-        let (len, l) = (x.len, x.labels);
+        let (len, l) = (x.shape().n_nodes(), x.shape().card(0));
         x.node.iter_mut().take(l).for_each(|potential| *potential += shift);
         let moved = ask(&BOTH[0], &mut x).unwrap();
         prop_assert!(len == 0 || close(moved.log_z, log_z + shift));
@@ -184,10 +184,10 @@ proptest! {
 
     #[test]
     fn permuting_labels_permutes_answers(mut x in chains(3.0, true), turn in 0..4_usize) {
-        let l = x.labels;
+        let (len, l) = (x.shape().n_nodes(), x.shape().card(0));
         let to = |y: usize| (y + turn) % l;
         let mut turned = x.clone();
-        for t in 0..x.len {
+        for t in 0..len {
             (0..l).for_each(|y| turned.node[t * l + to(y)] = x.node[t * l + y]);
         }
         for k in 0..x.tables.len() / (l * l) {
@@ -199,7 +199,7 @@ proptest! {
         prop_assert_eq!(a.is_some(), b.is_some());
         if let (Some(a), Some(b)) = (a, b) {
             prop_assert!(close(a.log_z, b.log_z));
-            for t in 0..x.len {
+            for t in 0..len {
                 (0..l).for_each(|y| assert!((a.node[t * l + y] - b.node[t * l + to(y)]).abs() < 1e-10));
             }
         }
