@@ -161,7 +161,7 @@ impl Graph {
 /// Running sums with a leading zero: where each of several pieces starts, and where the last one ends.
 pub(crate) fn offsets(sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
     let mut at = vec![0];
-    let mut end = 0;
+    let mut end: usize = 0;
     for size in sizes {
         end = end.saturating_add(size);
         at.push(end);

@@ -27,16 +27,23 @@ pub fn all_labellings(p: &Potentials<'_>) -> Vec<Labelling> {
 
 /// log Σ_y exp(score(y)).
 pub fn log_z(p: &Potentials<'_>) -> f64 {
-    let all = all_labellings(p);
-    let max = all.iter().map(|y| y.score).fold(f64::NEG_INFINITY, f64::max);
+    let mut max = f64::NEG_INFINITY;
+    for_each_labelling(p, |_, score| max = max.max(score));
     if max == f64::NEG_INFINITY {
         return max;
     }
-    max + all.iter().map(|y| (y.score - max).exp()).sum::<f64>().ln()
+    let mut sum = 0.0;
+    for_each_labelling(p, |_, score| sum += (score - max).exp());
+    max + sum.ln()
 }
 
 /// The probability that a labelling passes `test`.
 pub fn probability(p: &Potentials<'_>, test: impl Fn(&[Label]) -> bool) -> f64 {
-    let log_z = log_z(p);
-    all_labellings(p).iter().filter(|y| test(&y.labels)).map(|y| (y.score - log_z).exp()).sum()
+    let (log_z, mut sum) = (log_z(p), 0.0);
+    for_each_labelling(p, |labels, score| {
+        if test(labels) {
+            sum += (score - log_z).exp();
+        }
+    });
+    sum
 }

@@ -1,6 +1,6 @@
 //! Inference: marginals, log Z, the best labellings and draws, from log potentials.
 //!
-//! Chains are exact. Their kernels run in the probability domain with vectorised exponentials and fall back to the
+//! Chains are exact, graphs exact where that is cheap and approximate otherwise. The kernels of chains run in the probability domain with vectorised exponentials and fall back to the
 //! log domain by themselves when the potentials leave the range in which that is safe.
 //! What potentials mean, and the trait all of this stands behind, is `crf-core`'s business.
 //!
@@ -21,5 +21,8 @@
 #![forbid(unsafe_code)]
 
 mod chain;
+mod graph;
+mod refusal;
 
 pub use crate::chain::{Domain, ForwardBackward, Lattice};
+pub use crate::graph::{BeliefPropagation, Enumeration, Schedule};

@@ -1,6 +1,8 @@
 use crf_core::{Label, Potentials, Result, Rng};
 use rand::RngExt as _;
 
+use crate::refusal::impossible;
+
 /// Forward and backward scores of a chain in the log domain: the reference, and what spans and draws are read from.
 ///
 /// Vail (2008), equations 2.23 to 2.41 with §2.5.1, t from 0:
@@ -56,7 +58,7 @@ impl Lattice {
             }
         }
         self.log_z = log_sum_exp(self.alpha[(len - 1) * l..].iter().copied());
-        if self.log_z.is_finite() { Ok(()) } else { Err(super::impossible(p)) }
+        if self.log_z.is_finite() { Ok(()) } else { Err(impossible(p)) }
     }
 
     /// log Σ_y exp(score(y)).
