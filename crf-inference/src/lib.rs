@@ -22,7 +22,8 @@
 
 mod chain;
 mod graph;
+mod numbers;
 mod refusal;
 
 pub use crate::chain::{Domain, ForwardBackward, Lattice};
-pub use crate::graph::{BeliefPropagation, Enumeration, Schedule};
+pub use crate::graph::{BeliefPropagation, Enumeration, JunctionTree, Schedule};

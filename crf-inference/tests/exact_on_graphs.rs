@@ -6,8 +6,10 @@ mod common;
 use common::{
     Form, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, close, distance, graphs, inconsistency,
 };
-use crf_core::{Bound, Error, Inference, KBest as _, OwnedPotentials, Scratch, Seed, oracle};
-use crf_inference::{BeliefPropagation, Enumeration, ForwardBackward, Schedule};
+use crf_core::{
+    Bound, Error, Graph, Inference, KBest as _, OwnedPotentials, Sampler as _, Scratch, Seed, Shape, oracle,
+};
+use crf_inference::{BeliefPropagation, Enumeration, ForwardBackward, JunctionTree, Schedule};
 use proptest::prelude::*;
 
 fn schedules() -> [BeliefPropagation; 3] {
@@ -83,6 +85,11 @@ proptest! {
     }
 
     #[test]
+    fn junction_tree_is_exact_everywhere(mut x in any_graph(any_form())) {
+        hold_to_truth(&JunctionTree::default(), &mut x)?;
+    }
+
+    #[test]
     fn belief_propagation_is_exact_on_forests(mut x in any_graph(Just(Form::Forest))) {
         for with in schedules() {
             hold_to_truth(&with, &mut x)?;
@@ -119,4 +126,44 @@ fn too_many_labellings_are_refused() {
         message.starts_with("`enumeration` would have to list 2^79.2 labellings, more than"),
         "{message}"
     );
+}
+
+#[test]
+fn wide_graphs_are_refused_before_anything_is_computed() {
+    let side = 100_u32;
+    let right = (0..side * side).filter(|u| u % side + 1 < side).map(|u| (u, u + 1));
+    let down = (0..side * (side - 1)).map(|u| (u, u + side));
+    let graph = Graph::bare(vec![2; 10_000], right.chain(down)).unwrap();
+    let message = JunctionTree::default().supports(&Shape::Graph(&graph)).unwrap_err().to_string();
+    assert!(message.starts_with("`junction-tree` needs "), "{message}");
+    assert!(message.contains("`memory` allows 1024; `belief-propagation`"), "{message}");
+}
+
+#[test]
+fn junction_tree_draws_with_the_right_frequencies() {
+    let cycle = Graph::bare(vec![2, 3, 2, 2], [(0, 1), (1, 2), (2, 3), (3, 0)]).unwrap();
+    let node = vec![0.5, 0.0, 0.1, -0.4, f64::NEG_INFINITY, 0.0, 0.3, 0.0, -0.2];
+    let tables = [
+        vec![0.5, -0.5, 0.0, 0.2, 0.9, -0.1],
+        vec![0.3; 6],
+        vec![1.0, 0.0, 0.0, 1.0],
+        vec![0.0, 0.7, 0.7, 0.0],
+    ];
+    let mut x = OwnedPotentials::graph(cycle, node, &tables, vec![0, 1, 2, 3]).unwrap();
+    let (p, n) = (x.view(), 40_000);
+    let mut draws = vec![Vec::new(); n];
+    JunctionTree::default().sample(&p, &mut Seed::new(3).rng(), &mut draws, &mut Scratch::new()).unwrap();
+    let log_z = oracle::log_z(&p);
+    // Pearson's statistic over the 16 possible labellings; its 99.9 % quantile for 15 degrees of freedom is 37.7.
+    let mut chi_square = 0.0;
+    for y in oracle::all_labellings(&p) {
+        let expected = n as f64 * (y.score - log_z).exp();
+        let seen = draws.iter().filter(|draw| **draw == y.labels).count() as f64;
+        if expected == 0.0 {
+            assert_eq!(seen, 0.0, "impossible labelling {:?} was drawn", y.labels);
+        } else {
+            chi_square += (seen - expected).powi(2) / expected;
+        }
+    }
+    assert!(chi_square < 37.7, "{chi_square}");
 }

@@ -1,7 +1,9 @@
 //! Inference on any graph.
 
 mod belief_propagation;
+mod elimination;
 mod enumeration;
+mod junction_tree;
 mod kernel;
 mod net;
 mod order;
@@ -13,6 +15,7 @@ mod semiring;
 
 pub use belief_propagation::BeliefPropagation;
 pub use enumeration::Enumeration;
+pub use junction_tree::JunctionTree;
 pub use schedule::Schedule;
 
 use crf_core::{Result, require};

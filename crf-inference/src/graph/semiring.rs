@@ -1,5 +1,7 @@
 use crf_core::simd::fma;
 
+use crate::numbers::log_add;
+
 /// How numbers are combined along and across messages.
 ///
 /// Numbers are never negative (or are logarithms of such), so that zero is the neutral element of sums and of maxima.
@@ -112,12 +114,4 @@ impl<const MAX: bool, const LOG: bool> Semiring for Products<MAX, LOG> {
     fn share(x: f64, total: f64) -> f64 {
         if LOG { (x - total).exp() } else { x / total }
     }
-}
-
-/// log(exp a + exp b).
-#[inline]
-pub(super) fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    // Also when both are −∞: their difference would be NaN.
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }

@@ -35,12 +35,15 @@ pub(crate) enum Form {
 }
 
 /// Every form.
-pub(crate) fn any_form() -> impl Strategy<Value = Form> {
+pub(crate) fn any_form() -> impl Strategy<Value = Form> + Clone {
     prop_oneof![Just(Form::Forest), Just(Form::Cycle), Just(Form::Grid), Just(Form::Any)]
 }
 
 /// Graphs of up to ten nodes with one to four labels each, few enough labellings to list them.
-pub(crate) fn graphs(forms: impl Strategy<Value = Form>, draw: Draw) -> impl Strategy<Value = OwnedPotentials> {
+pub(crate) fn graphs(
+    forms: impl Strategy<Value = Form>,
+    draw: Draw,
+) -> impl Strategy<Value = OwnedPotentials> {
     let cards = proptest::collection::vec(
         prop_oneof![1 => Just(1_u32), 6 => Just(2), 2 => Just(3), 1 => Just(4)],
         1..=10,
