@@ -26,4 +26,7 @@ mod numbers;
 mod refusal;
 
 pub use crate::chain::{Domain, ForwardBackward, Lattice};
-pub use crate::graph::{BeliefPropagation, Enumeration, JunctionTree, Schedule};
+pub use crate::graph::{
+    BeliefPropagation, DualDecomposition, Enumeration, Gibbs, Icm, JunctionTree, MeanField, Schedule,
+    TreeReweighted,
+};

@@ -56,7 +56,7 @@ fn hold_to_truth(with: &dyn Inference, x: &mut OwnedPotentials) -> Result<(), Te
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn enumeration_agrees_with_the_oracle(mut x in graphs(any_form(), HOLES)) {
@@ -98,7 +98,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn belief_propagation_is_forward_backward_and_viterbi_on_chains(

@@ -20,7 +20,7 @@ pub struct BeliefPropagation {
     pub schedule: Schedule,
     /// Weight of the old message in `damping · old + (1 − damping) · new`; in [0, 1).
     pub damping: f64,
-    /// Messages that change less than this have converged; their largest entry is 1.
+    /// Messages have converged when none of their entries changes by more than this, relative to itself.
     pub tolerance: f64,
     /// Sweeps over all messages before giving up.
     pub max_sweeps: u32,

@@ -16,7 +16,7 @@ use super::semiring::Semiring;
 /// What became of some messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tally {
-    /// The largest change of a message before damping.
+    /// The largest relative change of an entry of a message, before damping.
     pub(super) residual: f64,
     /// Whether nothing came near to underflow.
     pub(super) safe: bool,
@@ -129,7 +129,7 @@ pub(super) fn arrive<S: Semiring, const L: usize, const FMA: bool>(
     let mut tally = Tally::NONE;
     for y in 0..labels {
         new[y] = S::times(new[y], inverse);
-        let change = (S::plain(new[y]) - S::plain(old[y])).abs();
+        let change = S::change(old[y], new[y]);
         tally.residual = if change > tally.residual { change } else { tally.residual };
         tally.safe &= S::is_safe(new[y]);
     }

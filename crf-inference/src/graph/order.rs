@@ -1,6 +1,7 @@
 use crf_core::Shape;
 
-/// An order of nodes in which each follows a neighbour where it can: breadth first from the first node of each component.
+/// An order of nodes: on a forest breadth first from the first node of each tree, so that each follows its only neighbour
+/// nearer to the root; on other graphs their own, in which neighbours mostly stand near to each other in memory.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     nodes: Vec<u32>,
@@ -35,6 +36,9 @@ impl Order {
             }
         }
         self.forest = shape.n_edges() + components == n_nodes;
+        if !self.forest {
+            self.nodes.sort_unstable();
+        }
     }
 
     /// The nodes.

@@ -1,22 +1,24 @@
-/// Nodes by priority, to within a factor of two: a list of nodes for each power of two.
+/// Nodes by priority, to within a factor of 256: a list of nodes for each power of that.
 ///
-/// Putting, moving and taking are a few assignments each. Nodes of one list are taken in the order they came in.
+/// Putting, moving and taking are a few assignments each. Nodes of one list are taken in the order they came in, and
+/// nodes that came in together mostly stand together in memory: on a grid of 300 × 300, where the finest order needs 12
+/// visits a node and this one 15, that is twice as fast.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     priority: Vec<f64>,   // [nodes] 0 when not queued
     links: Vec<[u32; 2]>, // [nodes] before and behind, END where there is none
-    lists: Vec<[u32; 2]>, // [EXPONENTS] first and last
+    lists: Vec<[u32; 2]>, // [LISTS] first and last
     top: usize,           // no list above this one has nodes
 }
 
 const END: u32 = u32::MAX;
-/// Priorities are at most 1; those below 2⁻⁶³ share the last list.
-const EXPONENTS: usize = 64;
+/// Priorities are at most 1; those below 2⁻⁵⁶ share the last list.
+const LISTS: usize = 8;
 
-/// The list of a priority: list 63 is that of 1.
+/// The list of a priority: the last one is that of 1.
 fn list_of(priority: f64) -> usize {
     let exponent = (priority.to_bits() >> 52) as usize; // positive numbers have no sign bit
-    exponent.saturating_sub(1023 - (EXPONENTS - 1)).min(EXPONENTS - 1)
+    exponent.saturating_sub(1023 - (8 * LISTS - 1)).min(8 * LISTS - 1) / 8
 }
 
 impl Queue {
@@ -27,7 +29,7 @@ impl Queue {
         self.links.clear();
         self.links.resize(n, [END; 2]);
         self.lists.clear();
-        self.lists.resize(EXPONENTS, [END; 2]);
+        self.lists.resize(LISTS, [END; 2]);
         self.top = 0;
     }
 
@@ -55,7 +57,7 @@ impl Queue {
         self.top = self.top.max(list);
     }
 
-    /// Takes a node out whose priority is within a factor of two of the highest.
+    /// Takes a node out whose priority is within a factor of 256 of the highest.
     #[inline]
     pub(super) fn take(&mut self) -> Option<(u32, f64)> {
         while self.lists[self.top][0] == END {
@@ -91,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nodes_come_out_by_the_power_of_two_of_their_priority(
+        fn nodes_come_out_by_the_order_of_magnitude_of_their_priority(
             raises in proptest::collection::vec((0..20_u32, prop_oneof![0.0..=1.0_f64, 1e-30..1e-10_f64]), 0..100),
         ) {
             let (mut queue, mut want) = (Queue::default(), [0.0_f64; 20]);
@@ -103,7 +105,7 @@ mod tests {
             while let Some((n, priority)) = queue.take() {
                 prop_assert_eq!(priority, want[n as usize]);
                 let highest = want.iter().copied().fold(0.0, f64::max);
-                prop_assert!(2.0 * priority > highest || highest < 2e-19);
+                prop_assert!(256.0 * priority > highest || highest < 1e-14);
                 want[n as usize] = 0.0;
                 prop_assert_eq!(queue.highest(), want.iter().copied().fold(0.0, f64::max));
             }

@@ -22,7 +22,7 @@ pub enum Schedule {
     Sequential,
     /// All at once from those of the sweep before, on all cores where the graph is large.
     Parallel,
-    /// Always at the node that has the largest change to receive, to within a factor of two (Elidan et al. 2006).
+    /// Always to a node that has a change to receive of the largest order of magnitude (Elidan et al. 2006).
     Residual,
 }
 
@@ -302,8 +302,12 @@ impl<S: Semiring, const L: usize> Kernel for ByResidual<'_, '_, S, L> {
             visits += 1;
             let own = shape.message_at(n as usize)..shape.message_at(n as usize + 1);
             take::<S>(net, &mut mu[own.clone()], &new[own.clone()]);
-            // What damping held back is still to be received.
-            queue.raise(n, net.damping * priority);
+            if net.damping > 0.0 {
+                // What damping held back is still to be received.
+                let held =
+                    mu[own.clone()].iter().zip(&new[own.clone()]).map(|(&mu, &new)| S::change(mu, new));
+                queue.raise(n, held.fold(0.0, f64::max));
+            }
             tally.safe &= leave::<S, L>(net, n as usize, &mu[own.clone()], &mut lambda[own]);
             tally = tally.and(send::<S, L, FMA>(net, n as usize, lambda, mu, new, queue));
         }

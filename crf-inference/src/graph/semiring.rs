@@ -22,14 +22,14 @@ pub(super) trait Semiring: Copy + Send + Sync {
     fn blend(old: f64, new: f64, damping: f64) -> f64;
     /// What a number is to be multiplied with so that `max` becomes one.
     fn inverse(max: f64) -> f64;
+    /// How much a number changed, relative to the larger one; NaN from zero to zero.
+    fn change(old: f64, new: f64) -> f64;
     /// Whether another factor can be multiplied on without underflow.
     fn is_safe(x: f64) -> bool;
     /// The number with logarithm `x`.
     fn of_log(x: f64) -> f64;
     /// The logarithm.
     fn log(x: f64) -> f64;
-    /// The plain number.
-    fn plain(x: f64) -> f64;
     /// The share of `x` in a sum.
     fn share(x: f64, total: f64) -> f64;
 }
@@ -91,6 +91,12 @@ impl<const MAX: bool, const LOG: bool> Semiring for Products<MAX, LOG> {
     }
 
     #[inline(always)]
+    fn change(old: f64, new: f64) -> f64 {
+        let gap = (new - old).abs();
+        if LOG { -(-gap).exp_m1() } else { gap / if new > old { new } else { old } }
+    }
+
+    #[inline(always)]
     fn is_safe(x: f64) -> bool {
         LOG || (x >= SMALLEST) | (x == 0.0)
     }
@@ -103,11 +109,6 @@ impl<const MAX: bool, const LOG: bool> Semiring for Products<MAX, LOG> {
     #[inline(always)]
     fn log(x: f64) -> f64 {
         if LOG { x } else { x.ln() }
-    }
-
-    #[inline(always)]
-    fn plain(x: f64) -> f64 {
-        if LOG { x.exp() } else { x }
     }
 
     #[inline(always)]
