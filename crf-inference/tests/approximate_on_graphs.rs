@@ -4,7 +4,7 @@
 mod common;
 
 use common::{
-    Draw, Form, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, close, distance, graphs,
+    Draw, Form, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, close, distance, graphs, grid,
     inconsistency,
 };
 use crf_core::{
@@ -182,6 +182,30 @@ proptest! {
         let got = ask(&Gibbs { samples: 64, burn_in: 3, thin: 2, seed: 5 }, &mut x);
         prop_assert_eq!(got.is_some(), want.is_some());
     }
+}
+
+#[test]
+fn an_ising_grid_agrees_with_the_junction_tree() {
+    let mut rng = Seed::new(12).rng();
+    let mut draw = |scale: f64| scale * (2.0 * rng.random::<f64>() - 1.0);
+    let graph = grid(9, 2);
+    let tables: Vec<[f64; 4]> = graph.edges().iter().map(|_| draw(0.5)).map(|j| [j, -j, -j, j]).collect();
+    let node = (0..81).map(|_| draw(1.0)).flat_map(|h| [-h, h]).collect();
+    let of_edge = (0..tables.len() as u32).collect();
+    let mut x = OwnedPotentials::graph(graph, node, &tables, of_edge).unwrap();
+    let want = ask(&JunctionTree::default(), &mut x).unwrap();
+    let lower = ask(&MeanField::default(), &mut x).unwrap().log_z.value;
+    let upper = ask(&TreeReweighted::default(), &mut x).unwrap().log_z;
+    assert!(lower < want.log_z.value && want.log_z.value < upper.value && upper.bound == Bound::Upper);
+    let values = SCHEDULES.map(|schedule| {
+        let got = ask(&BeliefPropagation { schedule, ..BeliefPropagation::default() }, &mut x).unwrap();
+        assert_eq!((got.log_z.bound, got.log_z.effort.stop), (Bound::Estimate, Stop::Converged));
+        assert!((got.log_z.value - want.log_z.value).abs() < 0.1, "{:?} {:?}", got.log_z, want.log_z);
+        assert!(distance(&got.node, &want.node) < 0.02 && distance(&got.each, &want.each) < 0.02);
+        assert!(inconsistency(&x, &got) < 1e-8);
+        got.log_z.value
+    });
+    assert!(distance(&values[..2], &values[1..]) < 1e-8, "{values:?}");
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Passing messages allocates nothing once the memory is there, on one thread or on several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod common;
+
 use std::alloc::System;
 
-use crf_core::{Beliefs, EdgeBeliefs, Graph, Inference, Messages, OwnedPotentials, Scratch};
+use common::grid;
+use crf_core::{Beliefs, EdgeBeliefs, Inference, Messages, OwnedPotentials, Scratch};
 use crf_inference::{BeliefPropagation, MeanField, Schedule, TreeReweighted};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -13,10 +16,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 // One test in this file: the allocator counts for the whole process.
 #[test]
 fn sweeps_allocate_nothing_after_warm_up() {
-    let side = 100_u32;
-    let right = (0..side * side).filter(|u| u % side + 1 < side).map(|u| (u, u + 1));
-    let down = (0..side * (side - 1)).map(|u| (u, u + side));
-    let graph = Graph::bare(vec![2; 10_000], right.chain(down)).unwrap();
+    let graph = grid(100, 2);
     let node = (0..20_000).map(|i| f64::from(i % 7) / 7.0).collect();
     let mut x = OwnedPotentials::graph(graph, node, &[[0.3, -0.2, 0.1, 0.4]], vec![]).unwrap();
     let p = x.view();

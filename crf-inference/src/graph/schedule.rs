@@ -82,7 +82,7 @@ impl Mail {
         while effort.sweeps < plan.max_sweeps && all.safe && all.possible {
             let tally = match plan.schedule {
                 Schedule::Parallel => self.receive_all::<S>(net).and(self.leave_all::<S>(net)),
-                _ => self.sweep::<S>(net, order.nodes(), effort.sweeps % 2 == 0),
+                _ => self.sweep::<S>(net, order.nodes(), effort.sweeps.is_multiple_of(2)),
             };
             effort.sweeps += 1;
             effort.residual = tally.residual;

@@ -1,7 +1,9 @@
 //! Random graphs, and all that can be asked about them at once.
 #![allow(dead_code, reason = "each test uses its part")]
 
-use crf_core::{Beliefs, EdgeBeliefs, Error, Graph, Inference, LogZ, OwnedPotentials, Scratch};
+use crf_core::{
+    Beliefs, EdgeBeliefs, Error, Graph, Inference, Label, LogZ, OwnedPotentials, Potentials, Scratch, oracle,
+};
 use proptest::prelude::*;
 
 /// Which potentials a graph gets.
@@ -123,7 +125,7 @@ pub(crate) fn ask(with: &dyn Inference, x: &mut OwnedPotentials) -> Option<Answe
                 let beliefs = &each[shape.edge_at(e)..shape.edge_at(e + 1)];
                 want[at..].iter_mut().zip(beliefs).for_each(|(want, belief)| *want += 2.0 * belief);
             }
-            assert!(sums.iter().zip(&want).all(|(sum, want)| (sum - want).abs() < 1e-9), "{sums:?} {want:?}");
+            assert!(sums.iter().zip(&want).all(|(sum, want)| close(*sum, *want)), "{sums:?} {want:?}");
             assert!(node.iter().chain(&each).all(|x| (0.0..=1.0 + 1e-9).contains(x)), "{node:?} {each:?}");
             for n in 0..shape.n_nodes() {
                 let total: f64 = node[shape.node_at(n)..shape.node_at(n + 1)].iter().sum();
@@ -171,4 +173,26 @@ pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// Whether two numbers agree to nine digits.
 pub(crate) fn close(got: f64, want: f64) -> bool {
     (got - want).abs() <= 1e-9 * (1.0 + want.abs())
+}
+
+/// A square grid, row by row: all edges to the right, then all edges down.
+pub(crate) fn grid(side: u32, labels: u32) -> Graph {
+    let right = (0..side * side).filter(|u| u % side + 1 < side).map(|u| (u, u + 1));
+    let down = (0..side * (side - 1)).map(|u| (u, u + side));
+    Graph::bare(vec![labels; (side * side) as usize], right.chain(down)).expect("a grid")
+}
+
+/// Pearson's statistic of some draws over all labellings.
+pub(crate) fn chi_square(p: &Potentials<'_>, draws: &[Vec<Label>]) -> f64 {
+    let (log_z, mut chi_square) = (oracle::log_z(p), 0.0);
+    for y in oracle::all_labellings(p) {
+        let expected = draws.len() as f64 * (y.score - log_z).exp();
+        let seen = draws.iter().filter(|draw| **draw == y.labels).count() as f64;
+        if expected == 0.0 {
+            assert_eq!(seen, 0.0, "impossible labelling {:?} was drawn", y.labels);
+        } else {
+            chi_square += (seen - expected).powi(2) / expected;
+        }
+    }
+    chi_square
 }
