@@ -45,7 +45,7 @@ impl JunctionTree {
     fn tree<const MAX: bool>(&self, p: &Potentials<'_>, scratch: &mut Scratch) -> Result<Tree> {
         check_finite(p)?;
         let elimination = self.eliminate(&p.shape())?;
-        let mut tree = Tree { elimination, tables: std::mem::take(scratch.of::<Tables>()), log_z: 0.0 };
+        let mut tree = Tree { elimination, memory: std::mem::take(scratch.of()), log_z: 0.0 };
         tree.collect::<MAX>(p);
         if tree.log_z == f64::NEG_INFINITY {
             return Err(impossible(p));
@@ -71,7 +71,7 @@ impl Inference for JunctionTree {
         let mut tree = self.tree::<false>(p, scratch)?;
         tree.distribute();
         tree.hand_out(p, out);
-        *scratch.of() = tree.tables;
+        *scratch.of() = tree.memory;
         Ok(LogZ::exact(tree.log_z))
     }
 
@@ -80,7 +80,7 @@ impl Inference for JunctionTree {
         tree.label(labels, |row, _| {
             (1..row.len()).fold(0, |best, y| if row[y] > row[best] { y } else { best }) as Label
         });
-        *scratch.of() = tree.tables;
+        *scratch.of() = tree.memory;
         Ok(Decoded::exact(p.score(labels)))
     }
 
@@ -103,14 +103,14 @@ impl Sampler for JunctionTree {
             labels.resize(p.shape().n_nodes(), 0);
             tree.label(labels, |row, total| draw(row, total, rng));
         }
-        *scratch.of() = tree.tables;
+        *scratch.of() = tree.memory;
         Ok(())
     }
 }
 
 /// The memory of a tree, kept between instances.
 #[derive(Debug, Default)]
-struct Tables {
+struct Memory {
     clique: Vec<f64>, // log potentials of each clique's labellings; after `distribute` their probabilities
     separator: Vec<f64>, // log Σ or max over the labels of the node eliminated
     outer: Vec<f64>,  // probabilities of the separators
@@ -118,23 +118,23 @@ struct Tables {
 
 struct Tree {
     elimination: Elimination,
-    tables: Tables,
+    memory: Memory,
     log_z: f64,
 }
 
 impl Tree {
     /// From the leaves to the roots: each clique sums its node out and hands the sums on.
     fn collect<const MAX: bool>(&mut self, p: &Potentials<'_>) {
-        let Tree { elimination, tables, log_z } = self;
+        let Tree { elimination, memory, log_z } = self;
         let shape = p.shape();
-        tables.clique.clear();
-        tables.clique.resize(elimination.size, 0.0);
-        tables.separator.resize(elimination.separators(), 0.0);
+        memory.clique.clear();
+        memory.clique.resize(elimination.size, 0.0);
+        memory.separator.resize(elimination.separators(), 0.0);
         for clique in &elimination.cliques {
             let n = clique.node();
             let labels = shape.card(n);
             let node = &p.node()[shape.node_at(n)..shape.node_at(n + 1)];
-            let table = &mut tables.clique[clique.at..clique.at + clique.size()];
+            let table = &mut memory.clique[clique.at..clique.at + clique.size()];
             table.chunks_exact_mut(labels).for_each(|row| {
                 row.iter_mut().zip(node).for_each(|(to, potential)| *to += potential);
             });
@@ -143,15 +143,15 @@ impl Tree {
                 clique.walk(&strides, |place, pair| table[place] += potentials[pair]);
             }
             let sums = clique.separator_at..clique.separator_at + clique.separator();
-            for (row, sum) in table.chunks_exact(labels).zip(&mut tables.separator[sums.clone()]) {
+            for (row, sum) in table.chunks_exact(labels).zip(&mut memory.separator[sums.clone()]) {
                 let row = row.iter().copied();
                 *sum = if MAX { row.fold(f64::NEG_INFINITY, f64::max) } else { log_sum_exp(row) };
             }
             match clique.parent() {
-                None => *log_z += tables.separator[clique.separator_at],
+                None => *log_z += memory.separator[clique.separator_at],
                 Some(parent) => {
                     let parent = &elimination.cliques[elimination.turn[parent]];
-                    let (sums, table) = (&tables.separator[sums], &mut tables.clique[parent.at..]);
+                    let (sums, table) = (&memory.separator[sums], &mut memory.clique[parent.at..]);
                     parent.walk(&clique.separator_strides(), |place, sub| table[place] += sums[sub]);
                 }
             }
@@ -160,22 +160,22 @@ impl Tree {
 
     /// From the roots to the leaves: p(clique) = p(node | separator) p(separator), the latter from the clique above.
     fn distribute(&mut self) {
-        let Tree { elimination, tables, .. } = self;
+        let Tree { elimination, memory, .. } = self;
         for clique in elimination.cliques.iter().rev() {
             let labels = clique.cards[clique.cards.len() - 1];
-            tables.outer.clear();
-            tables.outer.resize(clique.separator(), 0.0);
+            memory.outer.clear();
+            memory.outer.resize(clique.separator(), 0.0);
             match clique.parent() {
-                None => tables.outer.fill(1.0),
+                None => memory.outer.fill(1.0),
                 Some(parent) => {
                     let parent = &elimination.cliques[elimination.turn[parent]];
-                    let (outer, above) = (&mut tables.outer, &tables.clique[parent.at..]);
+                    let (outer, above) = (&mut memory.outer, &memory.clique[parent.at..]);
                     parent.walk(&clique.separator_strides(), |place, sub| outer[sub] += above[place]);
                 }
             }
-            let table = &mut tables.clique[clique.at..clique.at + clique.size()];
-            let sums = &tables.separator[clique.separator_at..];
-            for ((row, &sum), &outer) in table.chunks_exact_mut(labels).zip(sums).zip(&tables.outer) {
+            let table = &mut memory.clique[clique.at..clique.at + clique.size()];
+            let sums = &memory.separator[clique.separator_at..];
+            for ((row, &sum), &outer) in table.chunks_exact_mut(labels).zip(sums).zip(&memory.outer) {
                 // Where nothing is possible, −∞ − (−∞) would be NaN.
                 row.iter_mut().for_each(|x| *x = if outer == 0.0 { 0.0 } else { (*x - sum).exp() * outer });
             }
@@ -189,7 +189,7 @@ impl Tree {
         out.node.fill(0.0);
         for clique in &self.elimination.cliques {
             let n = clique.node();
-            let table = &self.tables.clique[clique.at..clique.at + clique.size()];
+            let table = &self.memory.clique[clique.at..clique.at + clique.size()];
             let node = &mut out.node[shape.node_at(n)..shape.node_at(n + 1)];
             for row in table.chunks_exact(node.len()) {
                 node.iter_mut().zip(row).for_each(|(node, x)| *node += x);
@@ -212,8 +212,8 @@ impl Tree {
             let outer = clique.separator_strides();
             let sub: usize = outer.iter().map(|&(n, stride)| labels[n as usize] as usize * stride).sum();
             let n_labels = clique.cards[clique.cards.len() - 1];
-            let row = &self.tables.clique[clique.at + sub * n_labels..][..n_labels];
-            labels[clique.node()] = choose(row, self.tables.separator[clique.separator_at + sub]);
+            let row = &self.memory.clique[clique.at + sub * n_labels..][..n_labels];
+            labels[clique.node()] = choose(row, self.memory.separator[clique.separator_at + sub]);
         }
     }
 }

@@ -53,36 +53,36 @@ impl Factors {
         damping: f64,
     ) -> Option<Net<'a>> {
         let (shape, tables) = (p.shape(), *p.tables());
-        let log = S::ONE == 0.0;
         self.node.resize(p.node().len(), 0.0);
         (self.node_shift, self.node_safe) = (0.0, true);
         for n in 0..shape.n_nodes() {
             let range = shape.node_at(n)..shape.node_at(n + 1);
-            let row = Shifted { from: &p.node()[range.clone()], to: &mut self.node[range], rho: 1.0, log };
+            let row =
+                Shifted { from: &p.node()[range.clone()], to: &mut self.node[range], rho: 1.0, log: S::LOG };
             let (max, safe) = row.run::<false>();
             self.node_shift += max;
             self.node_safe &= safe;
         }
         let weights = match rho {
             [] => {
-                let weights = &mut self.weights[usize::from(log)];
+                let weights = &mut self.weights[usize::from(S::LOG)];
                 if weights.version != tables.version {
                     weights.version = tables.version;
                     let pieces = tables.starts.windows(2).map(|k| (k[0], &tables.values[k[0]..k[1]], 1.0));
-                    weights.fill(tables.values.len(), tables.starts.len().saturating_sub(1), pieces, log);
+                    weights.fill(tables.values.len(), tables.starts.len().saturating_sub(1), pieces, S::LOG);
                 }
                 weights
             }
             rho => {
                 let n_edges = shape.n_edges();
                 let pieces = (0..n_edges).map(|e| (shape.edge_at(e), tables.of(e), rho[e]));
-                self.by_edge.fill(shape.edge_at(n_edges), n_edges, pieces, log);
+                self.by_edge.fill(shape.edge_at(n_edges), n_edges, pieces, S::LOG);
                 &self.by_edge
             }
         };
         let edge_shift = |e: usize| weights.shift[if rho.is_empty() { tables.of_edge.table(e) } else { e }];
         let shift = self.node_shift + (0..shape.n_edges()).map(edge_shift).sum::<f64>();
-        let safe = log || (self.node_safe && (weights.safe || shape.n_edges() == 0));
+        let safe = S::LOG || (self.node_safe && (weights.safe || shape.n_edges() == 0));
         let (node, weights) = (&self.node[..], &weights.values[..]);
         let first = if shape.n_nodes() == 0 { 0 } else { shape.card(0) };
         let labels = if (0..shape.n_nodes()).all(|n| shape.card(n) == first) { first } else { 0 };

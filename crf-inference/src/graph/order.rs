@@ -37,7 +37,8 @@ impl Order {
         }
         self.forest = shape.n_edges() + components == n_nodes;
         if !self.forest {
-            self.nodes.sort_unstable();
+            self.nodes.clear();
+            self.nodes.extend(0..n_nodes as u32);
         }
     }
 

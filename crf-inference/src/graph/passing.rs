@@ -49,10 +49,10 @@ impl Passing<'_> {
             // Messages see contradictions of neighbours only.
             search::labelling(p, &mut workspace.labels)?;
         }
-        let answer = match self.infer_in::<Products<false, false>>(p, out, workspace)? {
-            Some(answer) => Some(answer),
-            None => self.infer_in::<Products<false, true>>(p, out, workspace)?,
-        };
+        let mut answer = self.infer_in::<Products<false, false>>(p, out, workspace)?;
+        if answer.is_none() {
+            answer = self.infer_in::<Products<false, true>>(p, out, workspace)?;
+        }
         let (log_z, effort) = answer.expect("the log domain is always safe");
         Ok(Told { log_z, effort, is_forest })
     }
@@ -69,10 +69,10 @@ impl Passing<'_> {
     ) -> Result<(bool, Effort)> {
         assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
         let is_forest = workspace.start(p)?;
-        let effort = match self.decode_in::<Products<true, false>>(p, labels, workspace)? {
-            Some(effort) => Some(effort),
-            None => self.decode_in::<Products<true, true>>(p, labels, workspace)?,
-        };
+        let mut effort = self.decode_in::<Products<true, false>>(p, labels, workspace)?;
+        if effort.is_none() {
+            effort = self.decode_in::<Products<true, true>>(p, labels, workspace)?;
+        }
         if !is_forest {
             search::climb(p, labels, self.plan.max_sweeps);
             if p.score(labels) == f64::NEG_INFINITY {
@@ -96,10 +96,10 @@ impl Passing<'_> {
         if got != 0 && got != want {
             return Err(Error::data(format!("expected messages of {want} numbers, got {got}")));
         }
-        let effort = match self.pass_in::<Products<false, false>>(p, sweeps, messages, workspace)? {
-            Some(effort) => Some(effort),
-            None => self.pass_in::<Products<false, true>>(p, sweeps, messages, workspace)?,
-        };
+        let mut effort = self.pass_in::<Products<false, false>>(p, sweeps, messages, workspace)?;
+        if effort.is_none() {
+            effort = self.pass_in::<Products<false, true>>(p, sweeps, messages, workspace)?;
+        }
         Ok(effort.expect("the log domain is always safe"))
     }
 

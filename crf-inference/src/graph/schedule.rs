@@ -68,21 +68,27 @@ impl Mail {
     ) -> Result<Option<Effort>> {
         if self.leave_all::<S>(net).safe && order.is_forest() {
             let net = net.undamped();
-            let up = self.sweep::<S>(&net, order.nodes(), true);
-            let down = self.sweep::<S>(&net, order.nodes(), false);
+            let up =
+                run::<S, _>(&net, Sweep { net: &net, mail: self, order: order.nodes(), backwards: true });
+            let down =
+                run::<S, _>(&net, Sweep { net: &net, mail: self, order: order.nodes(), backwards: false });
             let effort = Effort { stop: Stop::Direct, sweeps: 2, residual: 0.0 };
             return finish(p, up.and(down), effort);
         }
         let mut effort = Effort { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
         if plan.schedule == Schedule::Residual {
-            let tally = self.by_residual::<S>(net, order.nodes(), plan, &mut effort);
+            let steps = ByResidual { net, mail: self, order: order.nodes(), plan, effort: &mut effort };
+            let tally = run::<S, _>(net, steps);
             return finish(p, tally, effort);
         }
         let mut all = Tally::NONE;
         while effort.sweeps < plan.max_sweeps && all.safe && all.possible {
             let tally = match plan.schedule {
                 Schedule::Parallel => self.receive_all::<S>(net).and(self.leave_all::<S>(net)),
-                _ => self.sweep::<S>(net, order.nodes(), effort.sweeps.is_multiple_of(2)),
+                _ => {
+                    let backwards = effort.sweeps.is_multiple_of(2);
+                    run::<S, _>(net, Sweep { net, mail: self, order: order.nodes(), backwards })
+                }
             };
             effort.sweeps += 1;
             effort.residual = tally.residual;
@@ -115,38 +121,16 @@ impl Mail {
 
     fn receive_all<S: Semiring>(&mut self, net: &Net<'_>) -> Tally {
         let Mail { lambda, mu, new, .. } = self;
-        fork(net, 0..net.shape.n_nodes(), mu, new, &|nodes, mu, new| match net.labels {
-            2 => dispatch(Receive::<S, 2> { net, nodes, lambda, mu, new, of: PhantomData }),
-            _ => dispatch(Receive::<S, 0> { net, nodes, lambda, mu, new, of: PhantomData }),
+        fork(net, 0..net.shape.n_nodes(), mu, new, &|nodes, mu, new| {
+            run::<S, _>(net, Receive { net, nodes, lambda, mu, new })
         })
     }
 
     fn leave_all<S: Semiring>(&mut self, net: &Net<'_>) -> Tally {
         let Mail { lambda, mu, new, .. } = self;
-        fork(net, 0..net.shape.n_nodes(), lambda, new, &|nodes, lambda, _| match net.labels {
-            2 => dispatch(Leave::<S, 2> { net, nodes, mu, lambda, of: PhantomData }),
-            _ => dispatch(Leave::<S, 0> { net, nodes, mu, lambda, of: PhantomData }),
+        fork(net, 0..net.shape.n_nodes(), lambda, new, &|nodes, lambda, _| {
+            run::<S, _>(net, Leave { net, nodes, mu, lambda })
         })
-    }
-
-    fn sweep<S: Semiring>(&mut self, net: &Net<'_>, order: &[u32], backwards: bool) -> Tally {
-        match net.labels {
-            2 => dispatch(Sweep::<S, 2> { net, mail: self, order, backwards, of: PhantomData }),
-            _ => dispatch(Sweep::<S, 0> { net, mail: self, order, backwards, of: PhantomData }),
-        }
-    }
-
-    fn by_residual<S: Semiring>(
-        &mut self,
-        net: &Net<'_>,
-        order: &[u32],
-        plan: Plan,
-        effort: &mut Effort,
-    ) -> Tally {
-        match net.labels {
-            2 => dispatch(ByResidual::<S, 2> { net, mail: self, order, plan, effort, of: PhantomData }),
-            _ => dispatch(ByResidual::<S, 0> { net, mail: self, order, plan, effort, of: PhantomData }),
-        }
     }
 }
 
@@ -182,22 +166,42 @@ fn fork(
     first.and(second)
 }
 
+/// A loop over messages, compiled for two labels everywhere and for any numbers of them.
+trait Steps<S> {
+    fn run<const L: usize, const FMA: bool>(self) -> Tally;
+}
+
+struct With<S, T, const L: usize>(T, PhantomData<S>);
+
+impl<S, T: Steps<S>, const L: usize> Kernel for With<S, T, L> {
+    type Output = Tally;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Tally {
+        self.0.run::<L, FMA>()
+    }
+}
+
+fn run<S, T: Steps<S>>(net: &Net<'_>, steps: T) -> Tally {
+    match net.labels {
+        2 => dispatch(With::<S, T, 2>(steps, PhantomData)),
+        _ => dispatch(With::<S, T, 0>(steps, PhantomData)),
+    }
+}
+
 /// All μ at some nodes; `mu` and `new` are theirs alone.
-struct Receive<'a, 'n, S, const L: usize> {
+struct Receive<'a, 'n> {
     net: &'a Net<'n>,
     nodes: Range<usize>,
     lambda: &'a [f64],
     mu: &'a mut [f64],
     new: &'a mut [f64],
-    of: PhantomData<S>,
 }
 
-impl<S: Semiring, const L: usize> Kernel for Receive<'_, '_, S, L> {
-    type Output = Tally;
-
+impl<S: Semiring> Steps<S> for Receive<'_, '_> {
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Tally {
-        let Receive { net, nodes, lambda, mu, new, .. } = self;
+    fn run<const L: usize, const FMA: bool>(self) -> Tally {
+        let Receive { net, nodes, lambda, mu, new } = self;
         let (mut tally, first) = (Tally::NONE, net.shape.message_at(nodes.start));
         for n in nodes {
             let own = net.shape.message_at(n) - first..net.shape.message_at(n + 1) - first;
@@ -208,20 +212,17 @@ impl<S: Semiring, const L: usize> Kernel for Receive<'_, '_, S, L> {
 }
 
 /// All λ at some nodes; `lambda` is theirs alone.
-struct Leave<'a, 'n, S, const L: usize> {
+struct Leave<'a, 'n> {
     net: &'a Net<'n>,
     nodes: Range<usize>,
     mu: &'a [f64],
     lambda: &'a mut [f64],
-    of: PhantomData<S>,
 }
 
-impl<S: Semiring, const L: usize> Kernel for Leave<'_, '_, S, L> {
-    type Output = Tally;
-
+impl<S: Semiring> Steps<S> for Leave<'_, '_> {
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Tally {
-        let Leave { net, nodes, mu, lambda, .. } = self;
+    fn run<const L: usize, const FMA: bool>(self) -> Tally {
+        let Leave { net, nodes, mu, lambda } = self;
         let (mut tally, first) = (Tally::NONE, net.shape.message_at(nodes.start));
         for n in nodes {
             let own = net.shape.message_at(n)..net.shape.message_at(n + 1);
@@ -233,20 +234,17 @@ impl<S: Semiring, const L: usize> Kernel for Leave<'_, '_, S, L> {
 }
 
 /// Node after node: its μ, then its λ.
-struct Sweep<'a, 'n, S, const L: usize> {
+struct Sweep<'a, 'n> {
     net: &'a Net<'n>,
     mail: &'a mut Mail,
     order: &'a [u32],
     backwards: bool,
-    of: PhantomData<S>,
 }
 
-impl<S: Semiring, const L: usize> Kernel for Sweep<'_, '_, S, L> {
-    type Output = Tally;
-
+impl<S: Semiring> Steps<S> for Sweep<'_, '_> {
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Tally {
-        let Sweep { net, mail, order, backwards, .. } = self;
+    fn run<const L: usize, const FMA: bool>(self) -> Tally {
+        let Sweep { net, mail, order, backwards } = self;
         let Mail { lambda, mu, new, .. } = mail;
         let mut tally = Tally::NONE;
         for i in 0..order.len() {
@@ -261,21 +259,18 @@ impl<S: Semiring, const L: usize> Kernel for Sweep<'_, '_, S, L> {
 }
 
 /// The node with the largest change to receive takes its new messages over and makes those of its neighbours.
-struct ByResidual<'a, 'n, S, const L: usize> {
+struct ByResidual<'a, 'n> {
     net: &'a Net<'n>,
     mail: &'a mut Mail,
     order: &'a [u32],
     plan: Plan,
     effort: &'a mut Effort,
-    of: PhantomData<S>,
 }
 
-impl<S: Semiring, const L: usize> Kernel for ByResidual<'_, '_, S, L> {
-    type Output = Tally;
-
+impl<S: Semiring> Steps<S> for ByResidual<'_, '_> {
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Tally {
-        let ByResidual { net, mail, order, plan, effort, .. } = self;
+    fn run<const L: usize, const FMA: bool>(self) -> Tally {
+        let ByResidual { net, mail, order, plan, effort } = self;
         let Mail { lambda, mu, new, queue } = mail;
         let shape = net.shape;
         queue.reset(shape.n_nodes());

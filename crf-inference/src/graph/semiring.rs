@@ -6,6 +6,8 @@ use crate::numbers::log_add;
 ///
 /// Numbers are never negative (or are logarithms of such), so that zero is the neutral element of sums and of maxima.
 pub(super) trait Semiring: Copy + Send + Sync {
+    /// Whether numbers are logarithms.
+    const LOG: bool;
     /// The number of something impossible.
     const ZERO: f64;
     /// The number that changes no product.
@@ -42,6 +44,7 @@ pub(super) struct Products<const MAX: bool, const LOG: bool>;
 const SMALLEST: f64 = 1e-100;
 
 impl<const MAX: bool, const LOG: bool> Semiring for Products<MAX, LOG> {
+    const LOG: bool = LOG;
     const ZERO: f64 = if LOG { f64::NEG_INFINITY } else { 0.0 };
     const ONE: f64 = if LOG { 0.0 } else { 1.0 };
 
