@@ -32,7 +32,7 @@ pub trait MessagePassing {
     /// Makes all λ from the present μ and then all μ from these λ, `sweeps` times.
     ///
     /// Empty messages start out uniform. Potentials may have changed since the last call; messages of a graph with other
-    /// sizes are refused.
+    /// sizes are refused. An entry of zero is taken for impossible and stays so.
     fn pass(
         &self,
         p: &Potentials<'_>,

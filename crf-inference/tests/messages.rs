@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Form, HOLES, MODERATE, ask, distance, graphs, grid};
+use common::{Form, HOLES, MODERATE, STRONG, ask, distance, graphs, grid};
 use crf_core::{
     Beliefs, EdgeBeliefs, Error, Graph, Inference, MessagePassing as _, Messages, OwnedPotentials,
     Potentials, Scratch, Seed, Stop,
@@ -57,17 +57,22 @@ proptest! {
     }
 
     #[test]
-    fn messages_kept_between_rounds_go_on_where_they_were(mut x in graphs(Just(Form::Grid), MODERATE)) {
+    fn messages_kept_between_rounds_go_on_where_they_were(
+        mut x in prop_oneof![graphs(Just(Form::Grid), MODERATE), graphs(Just(Form::Grid), STRONG)],
+        damping in prop_oneof![Just(0.0), 0.0..0.9],
+    ) {
+        let with = BeliefPropagation { damping, ..BP };
         let p = x.view();
         let (mut kept, mut at_once, mut scratch) = (Messages::default(), Messages::default(), Scratch::new());
         for _ in 0..5 {
-            BP.pass(&p, 1, &mut kept, &mut scratch).unwrap();
+            with.pass(&p, 1, &mut kept, &mut scratch).unwrap();
         }
-        BP.pass(&p, 5, &mut at_once, &mut scratch).unwrap();
+        with.pass(&p, 5, &mut at_once, &mut scratch).unwrap();
         prop_assert!(distance(&kept.mu, &at_once.mu) < 1e-12 && distance(&kept.lambda, &at_once.lambda) < 1e-12);
-        let effort = BP.pass(&p, 2000, &mut kept, &mut scratch).unwrap();
+        let effort = with.pass(&p, 2000, &mut kept, &mut scratch).unwrap();
         let posteriors: Vec<f64> = (0..p.shape().n_nodes()).flat_map(|n| posterior(&p, &kept, n)).collect();
-        let want = ask(&BP, &mut x).unwrap();
+        // The parallel schedule goes the same way.
+        let want = ask(&BeliefPropagation { schedule: Schedule::Parallel, ..with }, &mut x).unwrap();
         if effort.stop == Stop::Converged && want.log_z.effort.stop != Stop::Budget {
             prop_assert!(distance(&posteriors, &want.node) < 1e-6);
         }

@@ -159,14 +159,20 @@ fn dot<S: Semiring, const L: usize, const FMA: bool>(row: &[f64], lambda: &[f64]
     total
 }
 
-/// Takes a new message over, damped.
+/// Takes a new message over, damped; its maximum is one again.
 #[inline(always)]
 pub(super) fn take<S: Semiring>(net: &Net<'_>, mu: &mut [f64], new: &[f64]) {
     if net.damping == 0.0 {
         mu.copy_from_slice(new);
-    } else {
-        mu.iter_mut().zip(new).for_each(|(mu, &new)| *mu = S::blend(*mu, new, net.damping));
+        return;
     }
+    let mut max = S::ZERO;
+    for (mu, &new) in mu.iter_mut().zip(new) {
+        *mu = S::blend(*mu, new, net.damping);
+        max = if *mu > max { *mu } else { max };
+    }
+    let inverse = S::inverse(max);
+    mu.iter_mut().for_each(|mu| *mu = S::times(*mu, inverse));
 }
 
 /// Makes all μ of node `n` anew. `mu` and `new` are its own `[degree × labels]`, `lambda` that of all nodes.

@@ -1,6 +1,6 @@
 //! Answers from messages, for every algorithm that passes them.
 
-use crf_core::{Beliefs, EdgeBeliefs, Effort, Error, Label, Messages, Potentials, Result};
+use crf_core::{Beliefs, EdgeBeliefs, Effort, Error, Label, Messages, Potentials, Result, Shape};
 
 use super::net::{Factors, Net};
 use super::order::Order;
@@ -143,20 +143,21 @@ impl Passing<'_> {
         let Workspace { factors, mail, .. } = workspace;
         let Some(net) = factors.fill::<S>(p, self.rho, self.damping) else { return Ok(None) };
         mail.reset::<S>(&net);
-        for (mu, &kept) in mail.mu.iter_mut().zip(&messages.mu) {
-            *mu = S::of_log(kept.ln());
+        if !messages.mu.is_empty() {
+            mail.mu.copy_from_slice(&messages.mu);
+            for_each_message(&net.shape, &mut mail.mu, |message| {
+                let max = message.iter().copied().fold(0.0, f64::max);
+                message.iter_mut().for_each(|x| *x = if S::LOG { (*x / max).ln() } else { *x / max });
+            });
         }
         let effort = mail.pass_few::<S>(p, &net, sweeps, self.plan.tolerance)?;
         if effort.is_some() {
             for (to, from) in [(&mut messages.lambda, &mail.lambda), (&mut messages.mu, &mail.mu)] {
                 to.clear();
                 to.extend_from_slice(from);
-                for n in 0..net.shape.n_nodes() {
-                    let own = net.shape.message_at(n)..net.shape.message_at(n + 1);
-                    to[own].chunks_exact_mut(net.shape.card(n)).for_each(|message| {
-                        normalise::<S>(message);
-                    });
-                }
+                for_each_message(&net.shape, to, |message| {
+                    normalise::<S>(message);
+                });
             }
         }
         Ok(effort)
@@ -170,6 +171,14 @@ impl Workspace {
         self.order.fill(&p.shape());
         self.labels.resize(p.shape().n_nodes(), 0);
         Ok(self.order.is_forest())
+    }
+}
+
+/// Calls `see` with each message of an array of them.
+fn for_each_message(shape: &Shape<'_>, messages: &mut [f64], mut see: impl FnMut(&mut [f64])) {
+    for n in 0..shape.n_nodes() {
+        let own = &mut messages[shape.message_at(n)..shape.message_at(n + 1)];
+        own.chunks_exact_mut(shape.card(n)).for_each(&mut see);
     }
 }
 

@@ -295,12 +295,15 @@ impl<S: Semiring> Steps<S> for ByResidual<'_, '_> {
                 continue;
             }
             visits += 1;
-            let own = shape.message_at(n as usize)..shape.message_at(n as usize + 1);
-            take::<S>(net, &mut mu[own.clone()], &new[own.clone()]);
+            let (own, labels) =
+                (shape.message_at(n as usize)..shape.message_at(n as usize + 1), card::<L>(net, n as usize));
+            let received = &new[own.clone()];
+            for (mu, new) in mu[own.clone()].chunks_exact_mut(labels).zip(received.chunks_exact(labels)) {
+                take::<S>(net, mu, new);
+            }
             if net.damping > 0.0 {
                 // What damping held back is still to be received.
-                let held =
-                    mu[own.clone()].iter().zip(&new[own.clone()]).map(|(&mu, &new)| S::change(mu, new));
+                let held = mu[own.clone()].iter().zip(received).map(|(&mu, &new)| S::change(mu, new));
                 queue.raise(n, held.fold(0.0, f64::max));
             }
             tally.safe &= leave::<S, L>(net, n as usize, &mu[own.clone()], &mut lambda[own]);

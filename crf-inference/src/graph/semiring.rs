@@ -28,8 +28,6 @@ pub(super) trait Semiring: Copy + Send + Sync {
     fn change(old: f64, new: f64) -> f64;
     /// Whether another factor can be multiplied on without underflow.
     fn is_safe(x: f64) -> bool;
-    /// The number with logarithm `x`.
-    fn of_log(x: f64) -> f64;
     /// The logarithm.
     fn log(x: f64) -> f64;
     /// The share of `x` in a sum.
@@ -102,11 +100,6 @@ impl<const MAX: bool, const LOG: bool> Semiring for Products<MAX, LOG> {
     #[inline(always)]
     fn is_safe(x: f64) -> bool {
         LOG || (x >= SMALLEST) | (x == 0.0)
-    }
-
-    #[inline(always)]
-    fn of_log(x: f64) -> f64 {
-        if LOG { x } else { x.exp() }
     }
 
     #[inline(always)]
