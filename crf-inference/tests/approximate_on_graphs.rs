@@ -74,6 +74,20 @@ proptest! {
     }
 
     #[test]
+    fn shifting_potentials_shifts_log_z_only(mut x in graphs(sparse(), MODERATE), shift in -1e3..1e3_f64) {
+        let all: [&dyn Inference; 4] =
+            [&BeliefPropagation::default(), &TreeReweighted::default(), &MeanField::default(), &JunctionTree::default()];
+        let mut moved = x.clone();
+        let first = x.shape().card(0);
+        moved.node[..first].iter_mut().for_each(|potential| *potential += shift);
+        for with in all {
+            let (a, b) = (ask(with, &mut x).unwrap(), ask(with, &mut moved).unwrap());
+            prop_assert!((a.log_z.value + shift - b.log_z.value).abs() < 1e-6, "{:?} {:?}", a.log_z, b.log_z);
+            prop_assert!(distance(&a.node, &b.node) < 1e-6 && distance(&a.each, &b.each) < 1e-6);
+        }
+    }
+
+    #[test]
     fn bounds_hold_and_nothing_is_not_a_number(mut x in wild()) {
         let want = ask(&Enumeration::default(), &mut x);
         let lower = ask(&MeanField { max_sweeps: 100, ..MeanField::default() }, &mut x);

@@ -66,18 +66,18 @@ impl Mail {
         order: &Order,
         plan: Plan,
     ) -> Result<Option<Effort>> {
-        if self.leave_all::<S>(net).safe && order.is_forest() {
-            let net = net.undamped();
-            let up =
-                run::<S, _>(&net, Sweep { net: &net, mail: self, order: order.nodes(), backwards: true });
-            let down =
-                run::<S, _>(&net, Sweep { net: &net, mail: self, order: order.nodes(), backwards: false });
+        let (order, is_forest) = (order.nodes(), order.is_forest());
+        self.leave_all::<S>(net);
+        if is_forest {
+            let net = &net.undamped();
+            let up = run::<S, _>(net, Sweep { net, mail: self, order, backwards: true });
+            let down = run::<S, _>(net, Sweep { net, mail: self, order, backwards: false });
             let effort = Effort { stop: Stop::Direct, sweeps: 2, residual: 0.0 };
             return finish(p, up.and(down), effort);
         }
         let mut effort = Effort { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
         if plan.schedule == Schedule::Residual {
-            let steps = ByResidual { net, mail: self, order: order.nodes(), plan, effort: &mut effort };
+            let steps = ByResidual { net, mail: self, order, plan, effort: &mut effort };
             let tally = run::<S, _>(net, steps);
             return finish(p, tally, effort);
         }
@@ -87,7 +87,7 @@ impl Mail {
                 Schedule::Parallel => self.receive_all::<S>(net).and(self.leave_all::<S>(net)),
                 _ => {
                     let backwards = effort.sweeps.is_multiple_of(2);
-                    run::<S, _>(net, Sweep { net, mail: self, order: order.nodes(), backwards })
+                    run::<S, _>(net, Sweep { net, mail: self, order, backwards })
                 }
             };
             effort.sweeps += 1;
