@@ -19,7 +19,7 @@ use super::schedule::{Plan, Schedule};
 pub struct BeliefPropagation {
     /// In which order messages are sent.
     pub schedule: Schedule,
-    /// Weight of the old message in `damping · old + (1 − damping) · new`; in [0, 1).
+    /// Weight of the old message in `damping · old + (1 − damping) · new`; in `[0, 1)`.
     pub damping: f64,
     /// Messages have converged when none of their entries changes by more than this, relative to itself.
     pub tolerance: f64,

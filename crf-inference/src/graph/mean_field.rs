@@ -11,7 +11,7 @@ use crate::refusal::{check_finite, has_forbidden, impossible};
 
 /// Mean field: the independent distributions of nodes nearest to the true one, and a lower bound on log Z.
 ///
-/// Wainwright and Jordan (2008), §5.3: node after node, q_n(y) ∝ exp(node(n, y) + Σ_k E_q[table]), each of which raises the
+/// Wainwright and Jordan (2008), §5.3: node after node, `q_n(y) ∝ exp(node(n, y) + Σ_k E_q[table])`, each of which raises the
 /// bound. Edge marginals are products of node marginals. Where something is forbidden it starts at a possible labelling,
 /// because nodes that are independent can rule out more than they should, and never comes back from that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
