@@ -18,6 +18,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 const WEAK: Draw = Draw { node: 1.0, edge: 0.1, holes: false };
+/// With at most four neighbours, 3 tanh(1/4) < 1: messages have one fixed point and find it (Ihler et al. 2005).
+const GENTLE: Draw = Draw { node: 2.0, edge: 0.25, holes: false };
 const SCHEDULES: [Schedule; 3] = [Schedule::Sequential, Schedule::Parallel, Schedule::Residual];
 
 fn wild() -> impl Strategy<Value = OwnedPotentials> {
@@ -60,21 +62,20 @@ proptest! {
     }
 
     #[test]
-    fn all_schedules_find_the_same_fixed_point(mut x in graphs(any_form(), MODERATE)) {
+    fn all_schedules_find_the_same_fixed_point(mut x in graphs(sparse(), GENTLE)) {
         let [a, b, c] = SCHEDULES.map(|schedule| {
             let with = BeliefPropagation { schedule, ..BeliefPropagation::default() };
             ask(&with, &mut x).unwrap()
         });
         for (a, b) in [(&a, &b), (&a, &c)] {
-            if a.log_z.effort.stop == Stop::Converged && b.log_z.effort.stop == Stop::Converged {
-                prop_assert!((a.log_z.value - b.log_z.value).abs() < 1e-6);
-                prop_assert!(distance(&a.node, &b.node) < 1e-6 && distance(&a.each, &b.each) < 1e-6);
-            }
+            prop_assert!(a.log_z.effort.stop != Stop::Budget && b.log_z.effort.stop != Stop::Budget);
+            prop_assert!((a.log_z.value - b.log_z.value).abs() < 1e-7);
+            prop_assert!(distance(&a.node, &b.node) < 1e-7 && distance(&a.each, &b.each) < 1e-7);
         }
     }
 
     #[test]
-    fn shifting_potentials_shifts_log_z_only(mut x in graphs(sparse(), MODERATE), shift in -1e3..1e3_f64) {
+    fn shifting_potentials_shifts_log_z_only(mut x in graphs(sparse(), GENTLE), shift in -1e3..1e3_f64) {
         let all: [&dyn Inference; 4] =
             [&BeliefPropagation::default(), &TreeReweighted::default(), &MeanField::default(), &JunctionTree::default()];
         let mut moved = x.clone();
@@ -113,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn tree_reweighting_bounds_and_agrees_with_itself(mut x in graphs(sparse(), MODERATE)) {
+    fn tree_reweighting_bounds_and_agrees_with_itself(mut x in graphs(sparse(), GENTLE)) {
         let want = ask(&Enumeration::default(), &mut x).unwrap();
         let got = ask(&TreeReweighted::default(), &mut x).unwrap();
         prop_assert!(got.log_z.bound != Bound::Estimate, "{:?}", got.log_z);
