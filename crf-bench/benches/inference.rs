@@ -62,9 +62,10 @@ fn viterbi(c: &mut Criterion) {
 
 /// A grid with a table for each edge; potentials are uniform between −1 and 1.
 fn grid(side: u32, labels: u32) -> OwnedPotentials {
-    let right = (0..side * side).filter(|u| u % side + 1 < side).map(|u| (u, u + 1));
-    let down = (0..side * (side - 1)).map(|u| (u, u + side));
-    let graph = Graph::bare(vec![labels; (side * side) as usize], right.chain(down)).expect("a grid");
+    let right = |u: u32| (u % side + 1 < side).then_some((u, u + 1));
+    let down = |u: u32| (u + side < side * side).then_some((u, u + side));
+    let edges = (0..side * side).flat_map(|u| right(u).into_iter().chain(down(u)));
+    let graph = Graph::bare(vec![labels; (side * side) as usize], edges).expect("a grid");
     let mut rng = Seed::new(1).rng();
     let mut draw = |n: u32| (0..n).map(|_| 2.0 * rng.random::<f64>() - 1.0).collect::<Vec<f64>>();
     let node = draw(side * side * labels);
