@@ -1,10 +1,11 @@
-//! Chain inference as chains grow longer and alphabets larger.
+//! Chain inference as chains grow longer and alphabets larger, message passing as grids grow.
 
 use std::hint::black_box;
 
-use crf_core::{Beliefs, EdgeBeliefs, Inference, OwnedPotentials, Scratch, Seed};
-use crf_inference::{Domain, ForwardBackward};
+use crf_core::{Beliefs, EdgeBeliefs, Graph, Inference, OwnedPotentials, Scratch, Seed};
+use crf_inference::{BeliefPropagation, Domain, ForwardBackward, Schedule, TreeReweighted};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rand::RngExt as _;
 
 /// Sizes: length grows, then labels.
 const SIZES: [(usize, usize); 10] = [
@@ -59,5 +60,49 @@ fn viterbi(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, forward_backward, viterbi);
+/// A grid with a table for each edge; potentials are uniform between −1 and 1.
+fn grid(side: u32, labels: u32) -> OwnedPotentials {
+    let right = |u: u32| (u % side + 1 < side).then_some((u, u + 1));
+    let down = |u: u32| (u + side < side * side).then_some((u, u + side));
+    let edges = (0..side * side).flat_map(|u| right(u).into_iter().chain(down(u)));
+    let graph = Graph::bare(vec![labels; (side * side) as usize], edges).expect("a grid");
+    let mut rng = Seed::new(1).rng();
+    let mut draw = |n: u32| (0..n).map(|_| 2.0 * rng.random::<f64>() - 1.0).collect::<Vec<f64>>();
+    let node = draw(side * side * labels);
+    let n_edges = graph.edges().len() as u32;
+    let tables: Vec<Vec<f64>> = (0..n_edges).map(|_| draw(labels * labels)).collect();
+    OwnedPotentials::graph(graph, node, &tables, (0..n_edges).collect()).expect("sizes that fit")
+}
+
+/// Ten sweeps over grids of 10 × 10 to 300 × 300, and over one as labels grow: cost is linear in edges.
+fn messages(c: &mut Criterion) {
+    let sizes = [(10, 2), (30, 2), (100, 2), (300, 2), (30, 4), (30, 8), (30, 16), (30, 32)];
+    let (max_sweeps, tolerance) = (10, 0.0);
+    let propagation = |schedule| BeliefPropagation { schedule, max_sweeps, tolerance, damping: 0.0 };
+    let all: [(&str, Box<dyn Inference>); 4] = [
+        ("belief-propagation-sequential", Box::new(propagation(Schedule::Sequential))),
+        ("belief-propagation-parallel", Box::new(propagation(Schedule::Parallel))),
+        ("belief-propagation-residual", Box::new(propagation(Schedule::Residual))),
+        ("tree-reweighted", Box::new(TreeReweighted { max_sweeps, tolerance, ..TreeReweighted::default() })),
+    ];
+    for (name, with) in all {
+        let mut group = c.benchmark_group(name);
+        group.sample_size(10);
+        for (side, labels) in sizes {
+            let mut x = grid(side, labels);
+            let p = x.view();
+            let (mut node, mut scratch) = (vec![0.0; p.node().len()], Scratch::new());
+            group.throughput(Throughput::Elements(u64::from(max_sweeps) * p.shape().n_edges() as u64));
+            group.bench_function(BenchmarkId::from_parameter(format!("grid{side}-L{labels}")), |b| {
+                b.iter(|| {
+                    let mut out = Beliefs { node: &mut node, edge: EdgeBeliefs::None };
+                    with.infer(black_box(&p), &mut out, &mut scratch).expect("a random grid is feasible")
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, forward_backward, viterbi, messages);
 criterion_main!(benches);

@@ -90,7 +90,7 @@ pub struct Effort {
     pub stop: Stop,
     /// How often it went over the graph.
     pub sweeps: u32,
-    /// How much the last sweep still changed.
+    /// How much the last sweep still changed; of a sampler, the largest standard error of a node marginal.
     pub residual: f64,
 }
 

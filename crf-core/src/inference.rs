@@ -3,6 +3,7 @@ use std::fmt::Debug;
 use crate::beliefs::{Beliefs, Decoded, LogZ};
 use crate::error::Result;
 use crate::graph::Shape;
+use crate::messages::MessagePassing;
 use crate::potentials::Potentials;
 use crate::scratch::Scratch;
 use crate::{Label, Rng};
@@ -27,6 +28,10 @@ pub trait Inference: Debug + Send + Sync {
     }
     /// Draws of labellings, if the algorithm can make them.
     fn as_sampler(&self) -> Option<&dyn Sampler> {
+        None
+    }
+    /// Messages between neighbours, if the algorithm passes any.
+    fn as_message_passing(&self) -> Option<&dyn MessagePassing> {
         None
     }
 }

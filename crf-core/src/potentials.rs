@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
-use crate::graph::Shape;
+use crate::graph::{Graph, Shape, offsets};
 use crate::{Label, Seed};
 
 /// Log potentials of one instance: p(y) ∝ exp(Σ_n node(n, y_n) + Σ_e table(e, y_u, y_v)).
@@ -164,17 +164,29 @@ impl<'a> Potentials<'a> {
 /// Potentials that own their memory, for tests, benches and callers outside of training.
 #[derive(Debug, Clone)]
 pub struct OwnedPotentials {
-    /// Nodes of the chain.
-    pub len: usize,
-    /// Labels of every node.
-    pub labels: usize,
+    shape: OwnedShape,
     /// Node potentials.
     pub node: Vec<f64>,
-    /// All tables.
+    /// All tables, one behind the other.
     pub tables: Vec<f64>,
     /// The table of each edge; empty when all use the first.
     pub of_edge: Vec<u32>,
     starts: Vec<usize>,
+}
+
+#[derive(Debug, Clone)]
+enum OwnedShape {
+    Chain { len: usize, labels: usize },
+    Graph(Graph),
+}
+
+impl OwnedShape {
+    fn view(&self) -> Shape<'_> {
+        match self {
+            OwnedShape::Chain { len, labels } => Shape::Chain { len: *len, labels: *labels },
+            OwnedShape::Graph(graph) => Shape::Graph(graph),
+        }
+    }
 }
 
 impl OwnedPotentials {
@@ -182,7 +194,7 @@ impl OwnedPotentials {
     pub fn chain(len: usize, labels: usize, node: Vec<f64>, tables: Vec<f64>, of_edge: Vec<u32>) -> Self {
         let size = labels * labels;
         let starts = (0..=tables.len() / size).map(|k| k * size).collect();
-        OwnedPotentials { len, labels, node, tables, of_edge, starts }
+        OwnedPotentials { shape: OwnedShape::Chain { len, labels }, node, tables, of_edge, starts }
     }
 
     /// A chain with potentials drawn uniformly between `-scale` and `scale`.
@@ -195,13 +207,42 @@ impl OwnedPotentials {
         OwnedPotentials::chain(len, labels, node, tables, Vec::new())
     }
 
+    /// Any graph with tables of any sizes; `of_edge` is empty when all edges use the one table.
+    ///
+    /// What does not fit the graph is refused, and so is a number that no potential can be.
+    pub fn graph<T: AsRef<[f64]>>(
+        graph: Graph,
+        node: Vec<f64>,
+        tables: &[T],
+        of_edge: Vec<u32>,
+    ) -> Result<Self> {
+        let starts = offsets(tables.iter().map(|table| table.as_ref().len()));
+        let tables = tables.iter().flat_map(|table| table.as_ref()).copied().collect();
+        let mut owned = OwnedPotentials { shape: OwnedShape::Graph(graph), node, tables, of_edge, starts };
+        match owned.try_view()?.find_bad() {
+            Some(bad) => Err(Error::NotFinite(bad)),
+            None => Ok(owned),
+        }
+    }
+
+    /// The graph.
+    pub fn shape(&self) -> Shape<'_> {
+        self.shape.view()
+    }
+
     /// A view for inference, with a version of its own: the tables may have been edited since the last one.
+    ///
+    /// # Panics
+    /// When a chain was made with the wrong sizes, or a vector's length was changed.
     pub fn view(&mut self) -> Potentials<'_> {
+        self.try_view().expect("owned potentials have matching sizes")
+    }
+
+    fn try_view(&mut self) -> Result<Potentials<'_>> {
         let of_edge =
             if self.of_edge.is_empty() { EdgeTables::Shared } else { EdgeTables::Each(&self.of_edge) };
         let version = Tables::new_version();
         let tables = Tables { values: &self.tables, starts: &self.starts, of_edge, version };
-        let shape = Shape::Chain { len: self.len, labels: self.labels };
-        Potentials::new(shape, &mut self.node, tables).expect("an owned chain has matching sizes")
+        Potentials::new(self.shape.view(), &mut self.node, tables)
     }
 }

@@ -1,6 +1,9 @@
 //! Every answer about a chain against enumeration, in both domains.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod common;
+
+use common::{Answers, ask, chi_square, close};
 use crf_core::{
     Beliefs, EdgeBeliefs, Error, Inference, KBest as _, Label, OwnedPotentials, Sampler as _, Scratch, Seed,
     oracle,
@@ -44,55 +47,19 @@ fn any_chain() -> impl Strategy<Value = OwnedPotentials> {
     ]
 }
 
-fn close(got: f64, want: f64) -> bool {
-    (got - want).abs() <= 1e-9 * (1.0 + want.abs())
-}
-
-/// Node beliefs, beliefs of each edge, sums per table (added to ones, weighted by 2) and log Z.
-struct Answers {
-    node: Vec<f64>,
-    each: Vec<f64>,
-    sums: Vec<f64>,
-    log_z: f64,
-}
-
-/// All answers, or nothing when the chain is infeasible.
-fn ask(with: &ForwardBackward, x: &mut OwnedPotentials) -> Option<Answers> {
-    let p = x.view();
-    let edges = p.shape().n_edges() * p.shape().card(0) * p.shape().card(0);
-    let (mut node, mut each) = (vec![7.0; p.node().len()], vec![7.0; edges]);
-    let mut sums = vec![1.0; p.tables().values.len()];
-    let mut scratch = Scratch::new();
-    let mut out = Beliefs { node: &mut node, edge: EdgeBeliefs::PerTable { sums: &mut sums, weight: 2.0 } };
-    let first = with.infer(&p, &mut out, &mut scratch);
-    let mut out = Beliefs { node: &mut node, edge: EdgeBeliefs::PerEdge(&mut each) };
-    let second = with.infer(&p, &mut out, &mut scratch);
-    match (first, second) {
-        (Ok(first), Ok(second)) => {
-            assert_eq!(first.value.to_bits(), second.value.to_bits());
-            Some(Answers { node, each, sums, log_z: first.value })
-        }
-        (Err(Error::Infeasible(_)), Err(Error::Infeasible(_))) => {
-            assert!(sums.iter().all(|&sum| sum == 1.0), "an infeasible chain adds nothing");
-            None
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn marginals_and_log_z_agree_with_enumeration(mut x in any_chain()) {
         let want = oracle::log_z(&x.view());
-        let (len, l) = (x.len, x.labels);
+        let (len, l) = (x.shape().n_nodes(), x.shape().card(0));
         for with in &BOTH {
-            let Some(Answers { node, each, sums, log_z }) = ask(with, &mut x) else {
+            let Some(Answers { node, each, log_z }) = ask(with, &mut x) else {
                 prop_assert_eq!(want, f64::NEG_INFINITY);
                 continue;
             };
-            prop_assert!(close(log_z, want), "{log_z} vs {want}");
+            prop_assert!(close(log_z.value, want), "{log_z:?} vs {want}");
             let p = x.view();
             for t in 0..len {
                 for j in 0..l {
@@ -100,19 +67,14 @@ proptest! {
                     prop_assert!(close(node[t * l + j], want), "node {t} {j}: {} vs {want}", node[t * l + j]);
                 }
             }
-            let mut want_sums = vec![1.0; sums.len()];
             for e in 0..len.saturating_sub(1) {
                 for i in 0..l {
                     for j in 0..l {
                         let want = oracle::probability(&p, |y| (y[e] as usize, y[e + 1] as usize) == (i, j));
                         let got = each[(e * l + i) * l + j];
                         prop_assert!(close(got, want), "edge {e} {i} {j}: {got} vs {want}");
-                        want_sums[(p.tables().of_edge.table(e) * l + i) * l + j] += 2.0 * want;
                     }
                 }
-            }
-            for (got, want) in sums.iter().zip(&want_sums) {
-                prop_assert!(close(*got, *want), "sums: {got} vs {want}");
             }
         }
     }
@@ -144,7 +106,7 @@ proptest! {
 
     #[test]
     fn spans_agree_with_enumeration(mut x in any_chain(), start in 0..5_usize, labels in proptest::collection::vec(0..4_u32, 1..5)) {
-        let labels: Vec<Label> = labels.into_iter().map(|y| y % x.labels as u32).collect();
+        let labels: Vec<Label> = labels.into_iter().map(|y| y % x.shape().card(0) as u32).collect();
         let p = x.view();
         let Ok(lattice) = Lattice::new(&p) else { return Ok(()) };
         prop_assume!(start + labels.len() <= p.shape().n_nodes());
@@ -154,7 +116,7 @@ proptest! {
 
     #[test]
     fn clamping_conditions_on_what_is_known(mut x in any_chain(), known in proptest::collection::vec(proptest::option::of(0..4_u32), 5)) {
-        let known: Vec<Option<Label>> = known[..x.len].iter().map(|y| y.map(|y| y % x.labels as u32)).collect();
+        let known: Vec<Option<Label>> = known[..x.shape().n_nodes()].iter().map(|y| y.map(|y| y % x.shape().card(0) as u32)).collect();
         let agrees = |y: &[Label]| y.iter().zip(&known).all(|(y, known)| known.is_none_or(|known| known == *y));
         let mut free = x.clone();
         let (log_z, part) = (oracle::log_z(&free.view()), oracle::probability(&free.view(), agrees));
@@ -162,10 +124,10 @@ proptest! {
         x.view().clamp(&known);
         for with in &BOTH {
             let Answers { node, log_z: clamped, .. } = ask(with, &mut x).unwrap();
-            prop_assert!((clamped - log_z - part.ln()).abs() < 1e-8 * (1.0 + log_z.abs()));
+            prop_assert!((clamped.value - log_z - part.ln()).abs() < 1e-8 * (1.0 + log_z.abs()));
             for (t, y) in known.iter().enumerate() {
                 if let Some(y) = y {
-                    prop_assert!(close(node[t * x.labels + *y as usize], 1.0));
+                    prop_assert!(close(node[t * x.shape().card(0) + *y as usize], 1.0));
                 }
             }
         }
@@ -174,20 +136,20 @@ proptest! {
     #[test]
     fn shifting_potentials_shifts_log_z_only(mut x in chains(3.0, true), shift in -1e3..1e3) {
         let Some(Answers { node, each, log_z, .. }) = ask(&BOTH[0], &mut x) else { return Ok(()) };
-        let (len, l) = (x.len, x.labels);
+        let (len, l) = (x.shape().n_nodes(), x.shape().card(0));
         x.node.iter_mut().take(l).for_each(|potential| *potential += shift);
         let moved = ask(&BOTH[0], &mut x).unwrap();
-        prop_assert!(len == 0 || close(moved.log_z, log_z + shift));
+        prop_assert!(len == 0 || close(moved.log_z.value, log_z.value + shift));
         prop_assert!(node.iter().zip(&moved.node).all(|(a, b)| (a - b).abs() < 1e-10));
         prop_assert!(each.iter().zip(&moved.each).all(|(a, b)| (a - b).abs() < 1e-10));
     }
 
     #[test]
     fn permuting_labels_permutes_answers(mut x in chains(3.0, true), turn in 0..4_usize) {
-        let l = x.labels;
+        let (len, l) = (x.shape().n_nodes(), x.shape().card(0));
         let to = |y: usize| (y + turn) % l;
         let mut turned = x.clone();
-        for t in 0..x.len {
+        for t in 0..len {
             (0..l).for_each(|y| turned.node[t * l + to(y)] = x.node[t * l + y]);
         }
         for k in 0..x.tables.len() / (l * l) {
@@ -198,8 +160,8 @@ proptest! {
         let (a, b) = (ask(&BOTH[0], &mut x), ask(&BOTH[0], &mut turned));
         prop_assert_eq!(a.is_some(), b.is_some());
         if let (Some(a), Some(b)) = (a, b) {
-            prop_assert!(close(a.log_z, b.log_z));
-            for t in 0..x.len {
+            prop_assert!(close(a.log_z.value, b.log_z.value));
+            for t in 0..len {
                 (0..l).for_each(|y| assert!((a.node[t * l + y] - b.node[t * l + to(y)]).abs() < 1e-10));
             }
         }
@@ -209,8 +171,8 @@ proptest! {
     fn domains_agree_on_longer_chains(len in 1..60_usize, labels in 1..40_usize, scale in 0.1..40.0, seed in any::<u64>()) {
         let mut x = OwnedPotentials::random(len, labels, scale, &Seed::new(seed));
         let (a, b) = (ask(&BOTH[0], &mut x).unwrap(), ask(&BOTH[1], &mut x).unwrap());
-        prop_assert!(close(a.log_z, b.log_z));
-        for (a, b) in [(a.node, b.node), (a.each, b.each), (a.sums, b.sums)] {
+        prop_assert!(close(a.log_z.value, b.log_z.value));
+        for (a, b) in [(a.node, b.node), (a.each, b.each)] {
             prop_assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-8));
         }
     }
@@ -225,18 +187,8 @@ fn draws_have_the_right_frequencies() {
         let n = 40_000;
         let mut draws = vec![Vec::new(); n];
         BOTH[0].sample(&p, &mut Seed::new(7 + seed).rng(), &mut draws, &mut Scratch::new()).unwrap();
-        let log_z = oracle::log_z(&p);
-        // Pearson's statistic over all labellings; its 99.9 % quantile for 26 degrees of freedom is 54.05.
-        let mut chi_square = 0.0;
-        for y in oracle::all_labellings(&p) {
-            let expected = n as f64 * (y.score - log_z).exp();
-            let seen = draws.iter().filter(|draw| **draw == y.labels).count() as f64;
-            if expected == 0.0 {
-                assert_eq!(seen, 0.0, "impossible labelling {:?} was drawn", y.labels);
-            } else {
-                chi_square += (seen - expected).powi(2) / expected;
-            }
-        }
+        // The 99.9 % quantile of Pearson's statistic for 26 degrees of freedom is 54.05.
+        let chi_square = chi_square(&p, &draws);
         assert!(chi_square < 54.05, "{chi_square}");
     }
 }
@@ -264,7 +216,7 @@ fn not_a_number_is_named() {
 fn a_very_long_chain_needs_no_stack() {
     let mut x = OwnedPotentials::random(300_000, 3, 2.0, &Seed::new(5));
     let Answers { node, log_z, .. } = ask(&BOTH[0], &mut x).unwrap();
-    assert!(log_z.is_finite());
+    assert!(log_z.value.is_finite());
     assert!(node.chunks(3).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
 }
 

@@ -1,5 +1,7 @@
 use crf_core::{Label, Labelling, Potentials, Result};
 
+use crate::refusal::impossible;
+
 /// One of the best ways to reach a label: its score, and which way to which label it prolongs.
 #[derive(Debug, Clone, Copy)]
 struct Way {
@@ -28,7 +30,7 @@ pub(super) fn k_best(p: &Potentials<'_>, len: usize, l: usize, k: usize) -> Resu
     }
     let ends = merge(&ways[len - 1], k, |_, way| way.score);
     if ends.is_empty() && k > 0 {
-        return Err(super::impossible(p));
+        return Err(impossible(p));
     }
     let trace = |end: &Way| {
         let mut labels = vec![0; len];

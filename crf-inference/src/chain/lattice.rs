@@ -1,5 +1,7 @@
 use crf_core::{Label, Potentials, Result, Rng};
-use rand::RngExt as _;
+
+use crate::numbers::{draw, log_sum_exp};
+use crate::refusal::impossible;
 
 /// Forward and backward scores of a chain in the log domain: the reference, and what spans and draws are read from.
 ///
@@ -56,7 +58,7 @@ impl Lattice {
             }
         }
         self.log_z = log_sum_exp(self.alpha[(len - 1) * l..].iter().copied());
-        if self.log_z.is_finite() { Ok(()) } else { Err(super::impossible(p)) }
+        if self.log_z.is_finite() { Ok(()) } else { Err(impossible(p)) }
     }
 
     /// log Σ_y exp(score(y)).
@@ -109,33 +111,8 @@ impl Lattice {
                 let (table, next) = (p.tables().of(t), labels[t + 1] as usize);
                 self.row.iter_mut().enumerate().for_each(|(i, score)| *score += table[i * l + next]);
             }
-            labels[t] = draw(&self.row, rng);
+            let total = log_sum_exp(self.row.iter().copied());
+            labels[t] = draw(&self.row, total, rng);
         }
     }
-}
-
-/// Draws a label with probability proportional to exp(score).
-fn draw(scores: &[f64], rng: &mut Rng) -> Label {
-    let total = log_sum_exp(scores.iter().copied());
-    let mut left = rng.random::<f64>();
-    let mut last = 0;
-    for (y, score) in scores.iter().enumerate().filter(|(_, score)| **score > f64::NEG_INFINITY) {
-        last = y;
-        left -= (score - total).exp();
-        if left < 0.0 {
-            break;
-        }
-    }
-    // Rounding can leave a little over: it belongs to the last label that is possible.
-    last as Label
-}
-
-/// log Σ exp(x), and −∞ when every x is.
-fn log_sum_exp(scores: impl Iterator<Item = f64> + Clone) -> f64 {
-    let max = scores.clone().fold(f64::NEG_INFINITY, f64::max);
-    // All-forbidden rows are −∞; −∞ − (−∞) would be NaN.
-    if max == f64::NEG_INFINITY {
-        return max;
-    }
-    max + scores.map(|score| (score - max).exp()).sum::<f64>().ln()
 }

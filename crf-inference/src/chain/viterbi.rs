@@ -1,6 +1,8 @@
 use crf_core::simd::{Kernel, dispatch};
 use crf_core::{Label, Potentials, Result};
 
+use crate::refusal::impossible;
+
 /// Best scores up to each position and label. `[T × L]`
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
@@ -29,7 +31,7 @@ pub(super) fn decode(
     let mut y = argmax(&|y| best[(len - 1) * l + y]);
     let score = best[(len - 1) * l + y];
     if !score.is_finite() {
-        return Err(super::impossible(p));
+        return Err(impossible(p));
     }
     labels[len - 1] = y as Label;
     for t in (1..len).rev() {
