@@ -6,19 +6,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
-use workbench::{crf, directory};
+use workbench::{config, crf, directory, json};
 
 const TRAIN: &str = "train --format crfsuite --data train.crfsuite --json --model";
-
-/// The JSON that a line prints; it must succeed.
-fn json(place: &Path, line: &str) -> Value {
-    let output = crf(place, line).assert().success();
-    serde_json::from_slice(&output.get_output().stdout).expect("JSON")
-}
-
-fn config(place: &Path, model: &str) -> String {
-    json(place, &format!("inspect --json --model {model}"))["config"].as_str().expect("a config").to_owned()
-}
 
 #[test]
 fn the_best_mean_wins_and_is_trained_on_all_data() {

@@ -1,6 +1,7 @@
 //! The command line: what `crf` offers to users, and what `cargo xtask` offers beyond that.
 
 mod compare;
+mod constraints;
 mod convert;
 mod eval;
 mod experiment;

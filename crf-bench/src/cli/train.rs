@@ -10,6 +10,7 @@ use crf_core::{Dataset, Iteration, Next, Seed};
 use serde::Serialize;
 use toml::Value;
 
+use super::constraints::constraints;
 use super::format::plugin;
 use super::trace_file::TraceFile;
 use super::{print_facts, print_json, terminal, threads};
@@ -33,11 +34,13 @@ use crate::tuning::{Tuning, tune};
   crf train --format conll --data a.txt --model a.crf --features '[{state = \"equals\"}, \"transition\"]'
   crf train chunks.toml --data train.txt --model chunks.crf --trace trace.jsonl --threads 2
   crf train --format crfsuite --data more.crfsuite --model new.crf --warm-start chunks.crf
+  crf train --format conll --data train.txt --model chunks.crf --constraints bio
+  crf train --format conll --data tags.txt --model tags.crf --constraints '{forbid = [[\"DT\", \"DT\"]], never_last = [\"DT\"]}'
   crf train --format crfsuite --data train.crfsuite --model best.crf --tune learner.l2=0.1,0.3,1,3,10
   crf train chunks.toml --data train.txt --model best.crf --tune learner.l2=1,2 --tune learner.l1=0,0.1 \
 --folds 10 --tune-by chunk-f1
 
-A config file has the keys `format`, `features`, `learner`, `inference`, `decode`, `seed` and `tune`; options \
+A config file has the keys `format`, `features`, `constraints`, `learner`, `inference`, `decode`, `seed` and `tune`; options \
 win over it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
 transitions as observed for `crfsuite`; every symbol, number and transition otherwise.
 
@@ -64,6 +67,10 @@ pub struct TrainArgs {
     /// A list of features, in TOML or JSON.
     #[arg(long, value_name = "LIST", conflicts_with = "warm_start")]
     features: Option<String>,
+    /// Which labels may not follow each other, in training and ever after: `bio`, `bioes`, or a table with `scheme`,
+    /// `forbid`, `never_first` and `never_last`.
+    #[arg(long, value_name = "RULES")]
+    constraints: Option<String>,
     /// Another value for a key of the config.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -76,7 +83,8 @@ pub struct TrainArgs {
     /// Writes one line of JSON per iteration to this file.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Goes on from this model: with its features and labels, and its weights to begin with.
+    /// Goes on from this model: with its features, labels and constraints, and its weights to begin with. Other
+    /// constraints take the place of its own, and '{}' has none.
     #[arg(long, value_name = "MODEL")]
     warm_start: Option<PathBuf>,
     /// Chooses among these values of a key, such as learner.l2=0.1,1,10, by cross-validation; several keys make a
@@ -134,6 +142,9 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
         return Err(Error::config("--model", "the model would be written over the data"));
     }
     let start = args.warm_start.as_deref().map(ModelFile::load).transpose()?;
+    if let Some(start) = &start {
+        config = config.after(start.training()?);
+    }
     let draft = Draft::new(&args.model)?;
     let mut trace = args.trace.as_deref().map(TraceFile::new).transpose()?;
     let threads = threads(args.threads);
@@ -150,13 +161,17 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
         let message = format!("the label `{label}` is none of those of the model to start from");
         return Err(crf_core::Error::data(message).at(file_name(&args.data)).into());
     }
-    let (data, holdout) = split(args, &config, data)?;
-    seconds.read = clock.elapsed().as_secs_f64();
-    let (sequences, positions) = (data.len(), data.n_positions());
     let of_data = |error| match error {
         Error::Core(error) => error.at(file_name(&args.data)).into(),
         other => other,
     };
+    // Before the data are parted, so that the numbers of sequences are those of the file.
+    let broken =
+        config.forbidden(data.schema()).and_then(|rules| rules.map_or(Ok(()), |rules| rules.check(&data)));
+    broken.map_err(Error::from).map_err(of_data)?;
+    let (data, holdout) = split(args, &config, data)?;
+    seconds.read = clock.elapsed().as_secs_f64();
+    let (sequences, positions) = (data.len(), data.n_positions());
 
     let tuning = candidates.map(|candidates| {
         let clock = Instant::now();
@@ -227,6 +242,9 @@ fn load_config(args: &TrainArgs) -> Result<(Training, Option<Candidates>)> {
         if let Some(text) = text {
             flag(format!("{option} {text}"), key, plugin(option, text)?);
         }
+    }
+    if let Some(text) = &args.constraints {
+        flag(format!("--constraints {text}"), "constraints", constraints(text)?);
     }
     for (option, key, number) in [("--seed", "seed", args.seed), ("--folds", "tune.folds", args.folds)] {
         if let Some(number) = number {

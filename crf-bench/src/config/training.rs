@@ -1,7 +1,10 @@
 use std::path::Path;
 
 use crf_core::plugin::named;
-use crf_core::{ChannelKind, Decode, Error as CoreError, Features, Inference, Learner, Plugin, Schema};
+use crf_core::{
+    ChannelKind, Constraints, Decode, Error as CoreError, Features, Forbidden, Inference, Learner, Plugin,
+    Schema,
+};
 use crf_datasets::Format;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -25,15 +28,19 @@ pub struct Training {
     /// The features of the model; what suits the channels of the data when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Features>,
+    /// Which labels may not follow each other, begin a sequence or end it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraints: Option<Constraints>,
     /// What trains it.
     #[serde(default = "mle", deserialize_with = "named")]
     pub learner: Box<dyn Learner>,
     /// What computes expectations and decodings.
     #[serde(default = "forward_backward", deserialize_with = "named")]
     pub inference: Box<dyn Inference>,
-    /// Which labelling is the answer.
-    #[serde(default)]
-    pub decode: Decode,
+    /// Which labelling is the answer; under constraints `viterbi` when left out, since labels that are best one by one
+    /// may break rules about neighbours, and `posterior` otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode: Option<Decode>,
     /// Where all random numbers come from.
     #[serde(default)]
     pub seed: u64,
@@ -77,6 +84,10 @@ impl Training {
         let document = Document::parse(&name, &text)?;
         let mut config = document.value.clone();
         for flag in flags {
+            if flag.path == KeyPath::of(["constraints"]) {
+                // Rules are no settings of a plugin: half of them from here and half from there would surprise.
+                flag.path.remove(&mut config);
+            }
             let within = |value, step: &String| Value::Table(Table::from_iter([(step.clone(), value)]));
             let over = flag.path.steps().iter().rev().fold(flag.value.clone(), within);
             if let (Value::Table(config), Value::Table(over)) = (&mut config, &over) {
@@ -103,6 +114,30 @@ impl Training {
         let candidates =
             candidates.map_err(|fault| placed(&document, fault, false, &[flags, settings].concat()))?;
         Ok((training, candidates))
+    }
+
+    /// The same training as another one has been, but with new settings: its features stay, and its constraints
+    /// unless there are others.
+    pub(crate) fn after(mut self, before: Training) -> Self {
+        self.features = before.features;
+        self.constraints = self.constraints.or(before.constraints);
+        self
+    }
+
+    /// Which labelling is the answer.
+    pub(crate) fn decode(&self) -> Decode {
+        let usual = if self.constraints.is_some() { Decode::Viterbi } else { Decode::default() };
+        self.decode.unwrap_or(usual)
+    }
+
+    /// The constraints for data with the given labels.
+    pub(crate) fn forbidden(&self, schema: &Schema) -> crf_core::Result<Option<Forbidden>> {
+        let forbidden = self.constraints.as_ref().map(|rules| rules.resolve(schema)).transpose();
+        forbidden.map_err(|error| match error {
+            // The name alone would not tell where it stands.
+            CoreError::Unknown { .. } => error.at("constraints"),
+            other => other,
+        })
     }
 
     /// The config as TOML with all defaults spelled out.
