@@ -8,13 +8,13 @@ use std::time::Instant;
 use clap::Args;
 use crf_core::{Dataset, Iteration, Next, Seed};
 use serde::Serialize;
-use toml::Value;
+use toml::{Table, Value};
 
 use super::constraints::constraints;
-use super::format::plugin;
+use super::format::{inline, plugin};
 use super::trace_file::TraceFile;
 use super::{print_facts, print_json, terminal, threads};
-use crate::config::{Candidates, KeyPath, Readable as _, Setting, Training, Tune};
+use crate::config::{KeyPath, Readable as _, Request, Setting, Training, Tune};
 use crate::data::{file_name, read_digest};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
@@ -35,14 +35,21 @@ use crate::tuning::{Tuning, tune};
   crf train chunks.toml --data train.txt --model chunks.crf --trace trace.jsonl --threads 2
   crf train --format crfsuite --data more.crfsuite --model new.crf --warm-start chunks.crf
   crf train --format conll --data train.txt --model chunks.crf --constraints bio
-  crf train --format conll --data tags.txt --model tags.crf --constraints '{forbid = [[\"DT\", \"DT\"]], never_last = [\"DT\"]}'
+  crf train --format conll --data train.txt --model chunks.crf --template chunks.template
+  crf train --format conll --data train.txt --model chunks.crf --template '{file = \"chunks.template\", \
+pairs = \"observed\", min_count = 3}'
+  crf train --format conll --data tags.txt --model tags.crf --constraints '{never_last = [\"DT\"]}'
   crf train --format crfsuite --data train.crfsuite --model best.crf --tune learner.l2=0.1,0.3,1,3,10
   crf train chunks.toml --data train.txt --model best.crf --tune learner.l2=1,2 --tune learner.l1=0,0.1 \
 --folds 10 --tune-by chunk-f1
 
-A config file has the keys `format`, `features`, `constraints`, `learner`, `inference`, `decode`, `seed` and `tune`; options \
-win over it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
+A config file has the keys `format`, `features` or `template`, `constraints`, `learner`, `inference`, `decode`, `seed` \
+and `tune`; options win over it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
 transitions as observed for `crfsuite`; every symbol, number and transition otherwise.
+
+A template file has a template a line: `U…` of states, `B…` of transitions, `*…` of both, with macros such as \
+`%x[-1,0]`; `B` alone is the plain transition, and `#` begins a comment. A name in a config is relative to the config. \
+Attributes are tied to all labels unless `pairs` is `observed`. The model's config has the templates themselves.
 
 With --tune each combination of values is cross-validated: the sequences are dealt into folds, and each fold is \
 labelled by a model that was trained on the others. The best one, of equals that with the larger numbers, is then \
@@ -67,6 +74,9 @@ pub struct TrainArgs {
     /// A list of features, in TOML or JSON.
     #[arg(long, value_name = "LIST", conflicts_with = "warm_start")]
     features: Option<String>,
+    /// A file of templates as CRF++ and Wapiti read them, or a table with `file`, `pairs` and `min_count`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "warm_start"])]
+    template: Option<String>,
     /// Which labels may not follow each other, in training and ever after: `bio`, `bioes`, or a table with `scheme`,
     /// `forbid`, `never_first` and `never_last`.
     #[arg(long, value_name = "RULES")]
@@ -130,7 +140,7 @@ struct Summary {
 
 /// Checks everything that can be checked, reads, trains, saves and tells.
 pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let (mut config, candidates) = load_config(args)?;
+    let Request { training: mut config, candidates, templates } = load_config(args)?;
     if let (Some(start), Some(_)) = (&args.warm_start, &candidates) {
         let message = "its features were fitted on all data, so that they cannot be cross-validated";
         return Err(Error::config(format!("--warm-start {}", start.display()), message));
@@ -165,6 +175,7 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
         Error::Core(error) => error.at(file_name(&args.data)).into(),
         other => other,
     };
+    templates.filter(|_| start.is_none()).map_or(Ok(()), |templates| templates.check(&data))?;
     // Before the data are parted, so that the numbers of sequences are those of the file.
     let broken =
         config.forbidden(data.schema()).and_then(|rules| rules.map_or(Ok(()), |rules| rules.check(&data)));
@@ -227,7 +238,7 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
 }
 
 /// The config file with the options over it.
-fn load_config(args: &TrainArgs) -> Result<(Training, Option<Candidates>)> {
+fn load_config(args: &TrainArgs) -> Result<Request> {
     let mut flags = Vec::new();
     let mut flag = |option: String, key: &str, value| {
         flags.push(Setting { option, path: KeyPath::of(key.split('.')), value });
@@ -242,6 +253,10 @@ fn load_config(args: &TrainArgs) -> Result<(Training, Option<Candidates>)> {
         if let Some(text) = text {
             flag(format!("{option} {text}"), key, plugin(option, text)?);
         }
+    }
+    if let Some(text) = &args.template {
+        let by_name = || Value::Table(Table::from_iter([("file".to_owned(), text.as_str().into())]));
+        flag(format!("--template {text}"), "template", inline("--template", text)?.unwrap_or_else(by_name));
     }
     if let Some(text) = &args.constraints {
         flag(format!("--constraints {text}"), "constraints", constraints(text)?);

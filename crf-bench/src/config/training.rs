@@ -15,7 +15,8 @@ use super::load::{placed, set};
 use super::method::{by_tag, forward_backward};
 use super::overlay::merge;
 use super::readable::Readable;
-use super::{Candidates, Fault, KeyPath, Setting, Tune};
+use super::template_file::relocate;
+use super::{Candidates, Fault, KeyPath, Setting, TemplateFile, Templates, Tune};
 use crate::error::{Error, Result};
 
 /// How a model is trained, as a file or the options of `train` say it.
@@ -28,6 +29,9 @@ pub struct Training {
     /// The features of the model; what suits the channels of the data when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Features>,
+    /// A file with templates of features, which takes the place of `features`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateFile>,
     /// Which labels may not follow each other, begin a sequence or end it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraints: Option<Constraints>,
@@ -49,6 +53,17 @@ pub struct Training {
     pub tune: Option<Tune>,
 }
 
+/// What a file and options ask for.
+#[derive(Debug)]
+pub struct Request {
+    /// The training.
+    pub training: Training,
+    /// The trainings to choose from before, if any are to be compared.
+    pub candidates: Option<Candidates>,
+    /// Where the features come from, if that is a template file.
+    pub templates: Option<Templates>,
+}
+
 fn mle() -> Box<dyn Learner> {
     by_tag("mle").expect("crf-learn is linked and has `mle`")
 }
@@ -58,6 +73,13 @@ impl Readable for Training {
         let root = KeyPath::default();
         let fault = |path: KeyPath| move |error: CoreError| Fault::plugin(path, &error, config);
         self.format.check().map_err(fault(root.child("format")))?;
+        if let Some(template) = &self.template {
+            template.check().map_err(fault(root.child("template")))?;
+            if self.features.is_some() {
+                let message = "the features come from a template file or from `features`, not from both";
+                return Err(Fault::key(root.child("template"), message));
+            }
+        }
         for (i, feature) in self.features.iter().flat_map(|features| features.0.iter().enumerate()) {
             feature.of.check().map_err(fault(root.child("features").child(i)))?;
         }
@@ -69,13 +91,9 @@ impl Readable for Training {
 impl Training {
     /// Reads a file if there is one, and lays `flags` and then `settings` over it.
     ///
-    /// A flag that names a plugin keeps the file's settings of the same plugin. What is to be tuned is taken out
-    /// of the training and made into the candidates for it.
-    pub fn load(
-        file: Option<&Path>,
-        flags: &[Setting],
-        settings: &[Setting],
-    ) -> Result<(Self, Option<Candidates>)> {
+    /// A flag that names a plugin keeps the file's settings of the same plugin. A template file is read and becomes the
+    /// training's features. What is to be tuned is taken out of the training and made into the candidates for it.
+    pub fn load(file: Option<&Path>, flags: &[Setting], settings: &[Setting]) -> Result<Request> {
         let name = file.map_or("the options".to_owned(), |file| file.display().to_string());
         let text = match file.map(std::fs::read_to_string).transpose() {
             Ok(text) => text.unwrap_or_default(),
@@ -83,11 +101,18 @@ impl Training {
         };
         let document = Document::parse(&name, &text)?;
         let mut config = document.value.clone();
+        if let Some(directory) = file.and_then(Path::parent) {
+            relocate(&mut config, directory);
+        }
         for flag in flags {
-            if flag.path == KeyPath::of(["constraints"]) {
-                // Rules are no settings of a plugin: half of them from here and half from there would surprise.
-                flag.path.remove(&mut config);
-            }
+            // Features have one origin, and rules are not mended piece by piece.
+            let instead_of = match flag.path.steps()[0].as_str() {
+                "features" => "template",
+                "template" => "features",
+                "constraints" => "constraints",
+                _ => "",
+            };
+            KeyPath::of([instead_of]).remove(&mut config);
             let within = |value, step: &String| Value::Table(Table::from_iter([(step.clone(), value)]));
             let over = flag.path.steps().iter().rev().fold(flag.value.clone(), within);
             if let (Value::Table(config), Value::Table(over)) = (&mut config, &over) {
@@ -109,11 +134,18 @@ impl Training {
             config = set::<Training>(&config, setting)?;
             training = whole(&config, settings)?.0;
         }
+        let templates = training.template.take().map(|template| template.read()).transpose()?;
+        if let Some(Templates { features, .. }) = &templates {
+            KeyPath::of(["template"]).remove(&mut config);
+            let features = Value::try_from(features).map_err(Error::format("features"))?;
+            KeyPath::of(["features"]).set(&mut config, features);
+            training = whole(&config, &[])?.0;
+        }
         KeyPath::of(["tune"]).remove(&mut config);
         let candidates = training.tune.take().map(|tune| tune.candidates(&config)).transpose();
         let candidates =
             candidates.map_err(|fault| placed(&document, fault, false, &[flags, settings].concat()))?;
-        Ok((training, candidates))
+        Ok(Request { training, candidates, templates })
     }
 
     /// The same training as another one has been, but with new settings: its features stay, and its constraints
