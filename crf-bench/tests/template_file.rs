@@ -175,7 +175,7 @@ fn a_wrong_template_is_refused_with_its_place() {
             "both.toml",
             "both.toml:3:1: the features come from a template file or from `features`, not from both",
         ),
-        ("typo.toml", "typo.toml:2:34: unknown key `pair`, did you mean `pairs`?"),
+        ("typo.toml", "typo.toml:2:33: unknown key `pair`, did you mean `pairs`?"),
     ] {
         let train =
             if options.ends_with("toml") { TRAIN.replace("--format conll", "") } else { TRAIN.to_owned() };

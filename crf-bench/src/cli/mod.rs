@@ -13,6 +13,7 @@ mod tag;
 mod test;
 mod trace_file;
 mod train;
+mod training_summary;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;

@@ -64,6 +64,17 @@ pub struct Request {
     pub templates: Option<Templates>,
 }
 
+impl Request {
+    /// Whether the training, or one that it is chosen from, stops when holdout data say so.
+    pub(crate) fn watches_holdout(&self) -> Result<bool> {
+        let config = self.training.resolved().map_err(Error::format("config"))?;
+        let candidates = self.candidates.iter().flat_map(|candidates| &candidates.points);
+        let patience = KeyPath::of(["learner", "patience"]);
+        let watches = |config: &Value| patience.get(config).and_then(Value::as_integer).unwrap_or(0) > 0;
+        Ok(watches(&config) || candidates.map(|(_, config)| config).any(watches))
+    }
+}
+
 fn mle() -> Box<dyn Learner> {
     by_tag("mle").expect("crf-learn is linked and has `mle`")
 }
