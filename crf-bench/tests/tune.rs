@@ -95,10 +95,7 @@ fn a_config_file_can_ask_for_it_and_options_win() {
 /// Runs a line that tunes and compares its message and its exit code.
 fn refused(line: &str, code: i32, message: &str) {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tune-refused");
-    let output = crf(&place, &format!("{TRAIN} a.crf {line}")).output().expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((said.trim_end(), output.status.code()), (message, Some(code)), "{line}");
-    assert!(!place.join("a.crf").exists(), "{line} left a model");
+    workbench::refused(&place, &format!("{TRAIN} new.crf {line}"), code, message);
 }
 
 #[test]

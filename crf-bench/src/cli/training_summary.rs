@@ -119,7 +119,7 @@ impl Summary {
             let facts: Vec<(String, String)> = holdout.facts().into_iter().map(named).collect();
             let facts: Vec<_> = facts.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             if holdout_took_part {
-                let note = "the holdout data chose when to stop, so that these scores flatter the model:";
+                let note = "the holdout data took part in a choice, so that these scores flatter the model:";
                 writeln!(out, "{note}").map_err(terminal)?;
             }
             print_facts(&facts, out)?;

@@ -118,12 +118,12 @@ impl Training {
         for flag in flags {
             // Features have one origin, and rules are not mended piece by piece.
             let instead_of = match flag.path.steps()[0].as_str() {
-                "features" => "template",
-                "template" => "features",
-                "constraints" => "constraints",
-                _ => "",
+                "features" => Some("template"),
+                "template" => Some("features"),
+                "constraints" => Some("constraints"),
+                _ => None,
             };
-            KeyPath::of([instead_of]).remove(&mut config);
+            instead_of.and_then(|key| KeyPath::of([key]).remove(&mut config));
             let within = |value, step: &String| Value::Table(Table::from_iter([(step.clone(), value)]));
             let over = flag.path.steps().iter().rev().fold(flag.value.clone(), within);
             if let (Value::Table(config), Value::Table(over)) = (&mut config, &over) {
