@@ -2,11 +2,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crf_core::{Decode, Features, FittedFeatures, Inference, Model, Trace};
+use crf_core::{Constrained, Decode, FittedFeatures, Forbidden, Inference, Model, Trace};
 use crf_datasets::Format;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::config::Training;
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 
@@ -63,14 +64,16 @@ impl ModelFile {
         Ok(ModelFile { content, serving })
     }
 
-    /// The features as the training config lists them.
-    pub(crate) fn listed_features(&self) -> Result<Option<Features>> {
-        #[derive(Deserialize)]
-        struct Listed {
-            features: Option<Features>,
-        }
-        let listed = toml::from_str(&self.content.config).map(|listed: Listed| listed.features);
-        listed.map_err(Error::format("features"))
+    /// The same model, for which what is forbidden is impossible too.
+    pub fn constrained(self, forbidden: Forbidden) -> Self {
+        let ModelFile { content, serving } = self;
+        let model = Box::new(Constrained::new(content.model, forbidden));
+        ModelFile { content: Content { model, ..content }, serving }
+    }
+
+    /// How it was trained.
+    pub(crate) fn training(&self) -> Result<Training> {
+        toml::from_str(&self.content.config).map_err(Error::format("the stored config"))
     }
 
     /// Writes the file beside its target and renames it.

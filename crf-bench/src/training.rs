@@ -22,7 +22,7 @@ pub(crate) struct Seconds {
     pub(crate) train: f64,
 }
 
-/// Trains a model; with one to start from, its features and labels stay.
+/// Trains a model; with one to start from, its features and labels stay, and `config` must list the former.
 pub(crate) fn train(
     mut config: Training,
     data: Arc<Dataset>,
@@ -33,9 +33,6 @@ pub(crate) fn train(
     observer: &mut (dyn FnMut(&Iteration) -> Next + Send),
 ) -> Result<ModelFile> {
     let clock = Instant::now();
-    if let Some(start) = &start {
-        config.features = start.listed_features()?;
-    }
     let (fitted, start): (_, Option<Box<dyn Model>>) =
         start.map(|start| (start.content.features, start.content.model)).unzip();
     let features = match (fitted, config.features.take()) {
@@ -46,6 +43,8 @@ pub(crate) fn train(
         (None, Some(features)) => config.features.insert(features).fit(&data)?,
         (None, None) => config.features.insert(usual_features(data.schema())?).fit(&data)?,
     };
+    config.decode = Some(config.decode());
+    let forbidden = config.forbidden(features.schema())?;
     let train = features.encode(data)?;
     let map = match start.as_ref().and_then(|model| model.log_linear()) {
         Some(model) => model.map().clone(),
@@ -64,6 +63,7 @@ pub(crate) fn train(
     let problem = Problem {
         valid: valid.as_ref(),
         start: start.as_deref(),
+        forbidden: forbidden.as_ref(),
         ..Problem::new(&train, &map, &*config.inference)
     };
     let seed = Seed::new(config.seed).child("learner");
@@ -83,5 +83,9 @@ pub(crate) fn train(
         toolkit: env!("CARGO_PKG_VERSION").to_owned(),
         trace: fit.trace,
     };
-    ModelFile::new(content).map_err(Error::format("config"))
+    let file = ModelFile::new(content).map_err(Error::format("config"))?;
+    Ok(match forbidden {
+        Some(forbidden) => file.constrained(forbidden),
+        None => file,
+    })
 }

@@ -3,22 +3,10 @@
 mod workbench;
 
 use std::io::Write as _;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use workbench::{crf, directory, weather};
-
-/// What a line prints; it must succeed.
-fn run(place: &Path, line: &str) -> String {
-    piped(place, line, "")
-}
-
-/// What a line prints when it is given `input`.
-fn piped(place: &Path, line: &str, input: &str) -> String {
-    let output = crf(place, line).write_stdin(input).assert().success();
-    String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8")
-}
+use workbench::{directory, piped, run, weather};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))

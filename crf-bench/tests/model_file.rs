@@ -9,7 +9,7 @@ use crf_bench::{Ask, ModelFile, predict};
 use crf_core::Decode;
 use workbench::directory;
 
-/// A model of `model-v1.crfsuite`, trained with `--seed 7 --set learner.l2=1 --set learner.stop.iterations=5`. It is never
+/// A model of the workbench's `train.crfsuite`, trained with `--seed 7 --set learner.l2=1 --set learner.stop.iterations=5`. It is never
 /// written again: a new version of the format gets a golden file of its own.
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/model-v1.crf")

@@ -6,19 +6,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
-use workbench::{crf, directory};
+use workbench::{config, crf, directory, json};
 
 const TRAIN: &str = "train --format crfsuite --data train.crfsuite --json --model";
-
-/// The JSON that a line prints; it must succeed.
-fn json(place: &Path, line: &str) -> Value {
-    let output = crf(place, line).assert().success();
-    serde_json::from_slice(&output.get_output().stdout).expect("JSON")
-}
-
-fn config(place: &Path, model: &str) -> String {
-    json(place, &format!("inspect --json --model {model}"))["config"].as_str().expect("a config").to_owned()
-}
 
 #[test]
 fn the_best_mean_wins_and_is_trained_on_all_data() {
@@ -105,10 +95,7 @@ fn a_config_file_can_ask_for_it_and_options_win() {
 /// Runs a line that tunes and compares its message and its exit code.
 fn refused(line: &str, code: i32, message: &str) {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tune-refused");
-    let output = crf(&place, &format!("{TRAIN} a.crf {line}")).output().expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((said.trim_end(), output.status.code()), (message, Some(code)), "{line}");
-    assert!(!place.join("a.crf").exists(), "{line} left a model");
+    workbench::refused(&place, &format!("{TRAIN} new.crf {line}"), code, message);
 }
 
 #[test]

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use clap::Args;
 use crf_core::Decode;
 
+use super::constraints::ConstraintsArgs;
 use super::format::FormatArgs;
 use super::tag::DecodeArg;
 use super::{print_facts, print_json, terminal};
 use crate::data::file_name;
 use crate::error::Result;
-use crate::model_file::ModelFile;
 use crate::report::markdown;
 use crate::scores::Scores;
 
@@ -20,6 +20,7 @@ use crate::scores::Scores;
 #[command(after_help = "Examples:
   crf eval --model chunks.crf --data test.crfsuite
   crf eval --model chunks.crf --data - --decode viterbi --json < test.crfsuite | jq .chunk_f1
+  crf eval --model chunks.crf --data test.crfsuite --constraints bio
 
 Labels that the model does not have are counted as errors and as `unknown_labels`.")]
 pub struct EvalArgs {
@@ -31,6 +32,8 @@ pub struct EvalArgs {
     data: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
+    #[command(flatten)]
+    constraints: ConstraintsArgs,
     /// Which labelling is the answer; as in training unless given.
     #[arg(long, value_name = "HOW")]
     decode: Option<DecodeArg>,
@@ -41,7 +44,7 @@ pub struct EvalArgs {
 
 /// Reads all data, labels them and compares.
 pub(super) fn run(args: &EvalArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let file = ModelFile::load(&args.model)?;
+    let file = args.constraints.load(&args.model)?;
     let format = args.format.or_of(&file)?;
     let data = format.read_file(&args.data, Some(file.content.features.schema()))?;
     let decode = args.decode.map_or(file.serving.decode, Decode::from);

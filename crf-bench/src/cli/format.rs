@@ -56,22 +56,38 @@ fn config_of(format: &dyn Format) -> Result<Value> {
 }
 
 fn format_config(option: &str, text: &str) -> Result<Value> {
-    let config = Table::from_iter([("format".to_owned(), plugin(option, text)?)]);
+    read_option::<OneFormat>("format", option, text, plugin(option, text)?).map(|(_, resolved)| resolved)
+}
+
+/// Reads a config whose only key is what an option says, and spells it out.
+pub(super) fn read_option<C: Readable>(
+    key: &str,
+    option: &str,
+    text: &str,
+    value: Value,
+) -> Result<(C, Value)> {
+    let config = Table::from_iter([(key.to_owned(), value)]);
     let refused = |fault: Fault| Error::config(format!("{option} {text}"), fault.message);
-    let (one, resolved) = OneFormat::read_located(&Value::Table(config)).map_err(refused)?;
-    one.check(&resolved).map_err(refused)?;
-    Ok(resolved)
+    let (read, resolved) = C::read_located(&Value::Table(config)).map_err(refused)?;
+    read.check(&resolved).map_err(refused)?;
+    Ok((read, resolved))
 }
 
 /// A plugin, or a list of them, as an option has it: a name, or a piece of TOML or JSON.
 pub(super) fn plugin(option: &str, text: &str) -> Result<Value> {
+    let by_name = || Value::Table(Table::from_iter([("type".to_owned(), text.trim().into())]));
+    Ok(inline(option, text)?.unwrap_or_else(by_name))
+}
+
+/// A table or a list in TOML or JSON; nothing if the text of an option is only a name.
+pub(super) fn inline(option: &str, text: &str) -> Result<Option<Value>> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {
-        return Ok(Value::Table(Table::from_iter([("type".to_owned(), text.into())])));
+        return Ok(None);
     }
     let inline = toml::from_str::<Table>(&format!("value = {text}")).map(|mut table| table.remove("value"));
     match (inline, serde_json::from_str(text)) {
-        (Ok(Some(value)), _) | (_, Ok(value)) => Ok(value),
+        (Ok(Some(value)), _) | (_, Ok(value)) => Ok(Some(value)),
         (_, Err(error)) => {
             Err(Error::config(format!("{option} {text}"), format!("neither TOML nor JSON: {error}")))
         }

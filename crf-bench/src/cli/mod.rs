@@ -1,6 +1,7 @@
 //! The command line: what `crf` offers to users, and what `cargo xtask` offers beyond that.
 
 mod compare;
+mod constraints;
 mod convert;
 mod eval;
 mod experiment;
@@ -12,6 +13,7 @@ mod tag;
 mod test;
 mod trace_file;
 mod train;
+mod training_summary;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;

@@ -8,11 +8,11 @@ use clap::{Args, ValueEnum};
 use crf_core::{Dataset, Decode, Error as CoreError, Next, Schema};
 use crf_datasets::{Format, open};
 
+use super::constraints::ConstraintsArgs;
 use super::format::{FormatArgs, without_labels};
 use super::terminal;
 use crate::data::file_name;
 use crate::error::{Error, Result};
-use crate::model_file::ModelFile;
 use crate::predict::{Ask, Prediction, predict};
 
 /// Labels data with a model: one label a line, and a blank line after each sequence.
@@ -21,6 +21,7 @@ use crate::predict::{Ask, Prediction, predict};
   crf tag --model chunks.crf test.crfsuite > labels.txt
   zcat test.txt.gz | crf tag --model chunks.crf --marginals | less
   crf tag --model chunks.crf --nbest 3 test.crfsuite
+  crf tag --model chunks.crf --constraints bio test.crfsuite
   crf tag --model chunks.crf --set format.label=false new.conll
   crf tag --model chunks.crf --set format.labelled=false new.crfsuite
 
@@ -35,6 +36,8 @@ pub struct TagArgs {
     file: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
+    #[command(flatten)]
+    constraints: ConstraintsArgs,
     /// Adds the probability of every label.
     #[arg(long)]
     marginals: bool,
@@ -69,7 +72,7 @@ impl From<DecodeArg> for Decode {
 
 /// Labels batch by batch.
 pub(super) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let file = ModelFile::load(&args.model)?;
+    let file = args.constraints.load(&args.model)?;
     let format = args.format.or_of(&file)?;
     let decode = args.decode.map_or(file.serving.decode, Decode::from);
     let ask = match (args.nbest, args.marginals) {

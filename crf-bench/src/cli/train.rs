@@ -1,28 +1,28 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use crf_core::{Dataset, Iteration, Next, Seed};
-use serde::Serialize;
-use toml::Value;
+use toml::{Table, Value};
 
-use super::format::plugin;
+use super::constraints::constraints;
+use super::format::{inline, plugin};
 use super::trace_file::TraceFile;
-use super::{print_facts, print_json, terminal, threads};
-use crate::config::{Candidates, KeyPath, Readable as _, Setting, Training, Tune};
+use super::training_summary::{Summary, Trained};
+use super::{print_json, threads};
+use crate::config::{KeyPath, Readable as _, Request, Setting, Training, Tune};
 use crate::data::{file_name, read_digest};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::model_file::ModelFile;
 use crate::progress;
-use crate::report::markdown;
 use crate::scores::Scores;
 use crate::training::{Seconds, train};
-use crate::tuning::{Tuning, tune};
+use crate::tuning::tune;
 
 /// Trains a model on labelled sequences and writes it to a file.
 #[derive(Debug, Args)]
@@ -33,18 +33,28 @@ use crate::tuning::{Tuning, tune};
   crf train --format conll --data a.txt --model a.crf --features '[{state = \"equals\"}, \"transition\"]'
   crf train chunks.toml --data train.txt --model chunks.crf --trace trace.jsonl --threads 2
   crf train --format crfsuite --data more.crfsuite --model new.crf --warm-start chunks.crf
+  crf train --format conll --data train.txt --model chunks.crf --constraints bio
+  crf train --format conll --data train.txt --model chunks.crf --template chunks.template
+  crf train --format conll --data train.txt --model chunks.crf --template '{file = \"chunks.template\", \
+pairs = \"observed\", min_count = 3}'
+  crf train --format conll --data tags.txt --model tags.crf --constraints '{never_last = [\"DT\"]}'
+  crf train --format conll --data train.txt --model chunks.crf --learner perceptron --holdout dev.txt --patience 3
   crf train --format crfsuite --data train.crfsuite --model best.crf --tune learner.l2=0.1,0.3,1,3,10
   crf train chunks.toml --data train.txt --model best.crf --tune learner.l2=1,2 --tune learner.l1=0,0.1 \
 --folds 10 --tune-by chunk-f1
 
-A config file has the keys `format`, `features`, `learner`, `inference`, `decode`, `seed` and `tune`; options \
-win over it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
+A config file has the keys `format`, `features` or `template`, `constraints`, `learner`, `inference`, `decode`, `seed` \
+and `tune`; options win over it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
 transitions as observed for `crfsuite`; every symbol, number and transition otherwise.
+
+A template file has a template a line: `U…` of states, `B…` of transitions, `*…` of both, with macros such as \
+`%x[-1,0]`; `B` alone is the plain transition, and `#` begins a comment. A name in a config is relative to the config. \
+Attributes are tied to all labels unless `pairs` is `observed`. The model's config has the templates themselves.
 
 With --tune each combination of values is cross-validated: the sequences are dealt into folds, and each fold is \
 labelled by a model that was trained on the others. The best one, of equals that with the larger numbers, is then \
 trained on all data and stands in the model's config. Holdout data take no part in the choice: what is measured on \
-them at the end is a fair estimate of the tuned model.")]
+them at the end is a fair estimate of the tuned model. With --patience they choose when to stop, and it is not.")]
 pub struct TrainArgs {
     /// A config file.
     #[arg(value_name = "CONFIG.toml")]
@@ -64,6 +74,13 @@ pub struct TrainArgs {
     /// A list of features, in TOML or JSON.
     #[arg(long, value_name = "LIST", conflicts_with = "warm_start")]
     features: Option<String>,
+    /// A file of templates as CRF++ and Wapiti read them, or a table with `file`, `pairs` and `min_count`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "warm_start"])]
+    template: Option<String>,
+    /// Which labels may not follow each other, in training and ever after: `bio`, `bioes`, or a table with `scheme`,
+    /// `forbid`, `never_first` and `never_last`.
+    #[arg(long, value_name = "RULES")]
+    constraints: Option<String>,
     /// Another value for a key of the config.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -73,10 +90,15 @@ pub struct TrainArgs {
     /// Keeps this share of the sequences, drawn by the seed, as holdout data.
     #[arg(long, value_name = "SHARE")]
     holdout_fraction: Option<f64>,
+    /// Stops after so many iterations in a row that made nothing better on the holdout data, and keeps the weights that
+    /// were best there; sets learner.patience.
+    #[arg(long, value_name = "N")]
+    patience: Option<u32>,
     /// Writes one line of JSON per iteration to this file.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Goes on from this model: with its features and labels, and its weights to begin with.
+    /// Goes on from this model: with its features, labels and constraints, and its weights to begin with. Other
+    /// constraints take the place of its own, and '{}' has none.
     #[arg(long, value_name = "MODEL")]
     warm_start: Option<PathBuf>,
     /// Chooses among these values of a key, such as learner.l2=0.1,1,10, by cross-validation; several keys make a
@@ -100,29 +122,15 @@ pub struct TrainArgs {
     json: bool,
 }
 
-/// What `train` tells at the end.
-#[derive(Debug, Serialize)]
-struct Summary {
-    model: PathBuf,
-    bytes: u64,
-    sequences: usize,
-    positions: usize,
-    labels: usize,
-    features: usize,
-    iterations: usize,
-    evaluations: u32,
-    objective: Option<f64>,
-    stop: String,
-    seconds: Seconds,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    holdout: Option<Scores>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tuning: Option<Tuning>,
-}
-
 /// Checks everything that can be checked, reads, trains, saves and tells.
 pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let (mut config, candidates) = load_config(args)?;
+    let request = load_config(args)?;
+    let watched = request.watches_holdout()?;
+    if watched && args.holdout.is_none() && args.holdout_fraction.is_none() {
+        let place = args.patience.map_or("learner.patience".to_owned(), |n| format!("--patience {n}"));
+        return Err(Error::config(place, "needs holdout data: --holdout FILE or --holdout-fraction SHARE"));
+    }
+    let Request { training: mut config, candidates, templates } = request;
     if let (Some(start), Some(_)) = (&args.warm_start, &candidates) {
         let message = "its features were fitted on all data, so that they cannot be cross-validated";
         return Err(Error::config(format!("--warm-start {}", start.display()), message));
@@ -134,6 +142,9 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
         return Err(Error::config("--model", "the model would be written over the data"));
     }
     let start = args.warm_start.as_deref().map(ModelFile::load).transpose()?;
+    if let Some(start) = &start {
+        config = config.after(start.training()?);
+    }
     let draft = Draft::new(&args.model)?;
     let mut trace = args.trace.as_deref().map(TraceFile::new).transpose()?;
     let threads = threads(args.threads);
@@ -145,18 +156,22 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let line = progress::line(&format!("reading {}", args.data.display()));
     let schema = start.as_ref().map(|start| start.content.features.schema().clone());
     let (data, digest) = read_digest(&*config.format, &args.data, schema.as_ref())?;
-    if let Some(&label) = data.labels().iter().flatten().find(|&&label| Dataset::is_foreign(label)) {
-        let label = data.label_name(0, label);
-        let message = format!("the label `{label}` is none of those of the model to start from");
-        return Err(crf_core::Error::data(message).at(file_name(&args.data)).into());
-    }
-    let (data, holdout) = split(args, &config, data)?;
-    seconds.read = clock.elapsed().as_secs_f64();
-    let (sequences, positions) = (data.len(), data.n_positions());
+    labels_are(&data, &args.data, "the model to start from")?;
     let of_data = |error| match error {
         Error::Core(error) => error.at(file_name(&args.data)).into(),
         other => other,
     };
+    templates.filter(|_| start.is_none()).map_or(Ok(()), |templates| templates.check(&data))?;
+    // Before the data are parted, so that the numbers of sequences are those of the file.
+    obeys(&config, &data, &args.data)?;
+    let (data, holdout) = split(args, &config, data)?;
+    if let (true, Some(file), Some(holdout)) = (watched, &args.holdout, &holdout) {
+        labels_are(holdout, file, "the training data, so that its likelihood cannot be watched")?;
+        obeys(&config, holdout, file)?;
+    }
+    seconds.read = clock.elapsed().as_secs_f64();
+    let trained =
+        Trained { sequences: data.len(), positions: data.n_positions(), holdout_took_part: watched };
 
     let tuning = candidates.map(|candidates| {
         let clock = Instant::now();
@@ -187,22 +202,7 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     file.save_draft(draft)?;
     let decode = file.serving.decode;
     let holdout = holdout.map(|data| pool.install(|| Scores::of(&file, data, decode))).transpose()?;
-    let iterations = &file.content.trace.iterations;
-    let summary = Summary {
-        model: args.model.clone(),
-        bytes: std::fs::metadata(&args.model).map_err(Error::io(&args.model))?.len(),
-        sequences,
-        positions,
-        labels: file.content.features.schema().labels().len(),
-        features: file.content.model.log_linear().map_or(0, |model| model.map().len()),
-        iterations: iterations.len(),
-        evaluations: iterations.last().map_or(0, |last| last.evaluations),
-        objective: iterations.last().map(|last| last.objective),
-        stop: file.content.trace.stop.to_string(),
-        seconds,
-        holdout,
-        tuning,
-    };
+    let summary = Summary::new(&file, &args.model, trained, seconds, holdout, tuning)?;
     if args.json {
         print_json(&summary, out)?
     } else {
@@ -212,7 +212,7 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
 }
 
 /// The config file with the options over it.
-fn load_config(args: &TrainArgs) -> Result<(Training, Option<Candidates>)> {
+fn load_config(args: &TrainArgs) -> Result<Request> {
     let mut flags = Vec::new();
     let mut flag = |option: String, key: &str, value| {
         flags.push(Setting { option, path: KeyPath::of(key.split('.')), value });
@@ -228,6 +228,13 @@ fn load_config(args: &TrainArgs) -> Result<(Training, Option<Candidates>)> {
             flag(format!("{option} {text}"), key, plugin(option, text)?);
         }
     }
+    if let Some(text) = &args.template {
+        let by_name = || Value::Table(Table::from_iter([("file".to_owned(), text.as_str().into())]));
+        flag(format!("--template {text}"), "template", inline("--template", text)?.unwrap_or_else(by_name));
+    }
+    if let Some(text) = &args.constraints {
+        flag(format!("--constraints {text}"), "constraints", constraints(text)?);
+    }
     for (option, key, number) in [("--seed", "seed", args.seed), ("--folds", "tune.folds", args.folds)] {
         if let Some(number) = number {
             flag(format!("{option} {number}"), key, Value::Integer(number.into()));
@@ -240,8 +247,30 @@ fn load_config(args: &TrainArgs) -> Result<(Training, Option<Candidates>)> {
         }
         flags.push(setting);
     }
-    let settings = args.set.iter().map(|text| Setting::parse(text)).collect::<Result<Vec<_>>>()?;
+    let mut settings = args.set.iter().map(|text| Setting::parse(text)).collect::<Result<Vec<_>>>()?;
+    // Not laid over the file but set, since only a learner that is spelled out tells whether it has this setting.
+    settings.extend(args.patience.map(|n| Setting {
+        option: format!("--patience {n}"),
+        path: KeyPath::of(["learner", "patience"]),
+        value: Value::Integer(n.into()),
+    }));
     Training::load(args.config.as_deref(), &flags, &settings)
+}
+
+/// Fails at a label that is not in the schema of the data.
+fn labels_are(data: &Dataset, file: &Path, whose: &str) -> Result<()> {
+    let foreign = data.labels().iter().flatten().find(|&&label| Dataset::is_foreign(label));
+    foreign.map_or(Ok(()), |&label| {
+        let message = format!("the label `{}` is none of those of {whose}", data.label_name(0, label));
+        Err(crf_core::Error::data(message).at(file_name(file)).into())
+    })
+}
+
+/// Fails at a label that the constraints of the training forbid.
+fn obeys(config: &Training, data: &Dataset, file: &Path) -> Result<()> {
+    let forbidden = config.forbidden(data.schema());
+    let checked = forbidden.and_then(|forbidden| forbidden.map_or(Ok(()), |rules| rules.check(data)));
+    checked.map_err(|error| error.at(file_name(file)).into())
 }
 
 /// The data to train on and those to measure on.
@@ -261,36 +290,4 @@ fn split(args: &TrainArgs, config: &Training, data: Dataset) -> Result<(Dataset,
     kept.sort_unstable();
     order.sort_unstable();
     Ok((data.subset(&kept), Some(Arc::new(data.subset(&order)))))
-}
-
-impl Summary {
-    fn print(&self, out: &mut dyn Write) -> Result<()> {
-        if let Some(tuning) = &self.tuning {
-            let (head, rows) = tuning.rows();
-            let notes: String = tuning.at_the_edge().iter().map(|note| format!("{note}\n")).collect();
-            let table = markdown(&head, rows, 2);
-            writeln!(out, "{}\n{table}\n{notes}", tuning.title()).map_err(terminal)?;
-        }
-        let Seconds { read, tune, features, train } = self.seconds;
-        let mut facts = vec![
-            ("model", format!("{}, {} bytes", self.model.display(), self.bytes)),
-            ("data", format!("{} sequences, {} positions", self.sequences, self.positions)),
-            ("labels", self.labels.to_string()),
-            ("features", self.features.to_string()),
-            ("iterations", format!("{}, {} evaluations", self.iterations, self.evaluations)),
-            ("stopped", self.stop.clone()),
-        ];
-        facts.extend(self.objective.map(|objective| ("objective", format!("{objective:.4}"))));
-        let tune = tune.map(|tune| format!("{tune:.2} tuning, ")).unwrap_or_default();
-        let seconds = format!("{read:.2} reading, {tune}{features:.2} making features, {train:.2} training");
-        facts.push(("seconds", seconds));
-        print_facts(&facts, out)?;
-        if let Some(holdout) = &self.holdout {
-            let named = |(name, value): (&str, String)| (format!("holdout {name}"), value);
-            let facts: Vec<(String, String)> = holdout.facts().into_iter().map(named).collect();
-            let facts: Vec<_> = facts.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-            print_facts(&facts, out)?;
-        }
-        Ok(())
-    }
 }

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use toml::Value;
 
 use super::culprit::culprit;
-use super::{Fault, KeyPath};
+use super::{Fault, KeyPath, Side};
 
 /// What a file can say as a whole: it is read, checked, and written down again with all defaults.
 pub(crate) trait Readable: Serialize + DeserializeOwned {
@@ -64,9 +64,12 @@ pub(crate) fn try_value<C: Readable>(
     }
     let read = match C::read(&changed) {
         Ok(read) => read,
-        // An optional setting that is left out has no place in the config, so only the attempt can tell.
-        Err(message) if !known && message.starts_with("unknown") => return Err(unknown()),
-        Err(message) => return Err(Refused::Value(Fault::serde(path.clone(), &message).message)),
+        Err(message) => {
+            let fault = Fault::serde(path.clone(), &message);
+            // An optional setting that is left out has no place in the config, so only the attempt can tell.
+            let is_key = !known && fault.side == Side::Key;
+            return Err(if is_key { unknown() } else { Refused::Value(fault.message) });
+        }
     };
     read.check(&changed).map_err(|fault| Refused::Value(fault.message))?;
     let resolved = read.resolved().map_err(Refused::Value)?;

@@ -1,7 +1,10 @@
 use std::path::Path;
 
 use crf_core::plugin::named;
-use crf_core::{ChannelKind, Decode, Error as CoreError, Features, Inference, Learner, Plugin, Schema};
+use crf_core::{
+    ChannelKind, Constraints, Decode, Error as CoreError, Features, Forbidden, Inference, Learner, Plugin,
+    Schema,
+};
 use crf_datasets::Format;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -12,7 +15,8 @@ use super::load::{placed, set};
 use super::method::{by_tag, forward_backward};
 use super::overlay::merge;
 use super::readable::Readable;
-use super::{Candidates, Fault, KeyPath, Setting, Tune};
+use super::template_file::relocate;
+use super::{Candidates, Fault, KeyPath, Setting, TemplateFile, Templates, Tune};
 use crate::error::{Error, Result};
 
 /// How a model is trained, as a file or the options of `train` say it.
@@ -25,21 +29,50 @@ pub struct Training {
     /// The features of the model; what suits the channels of the data when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Features>,
+    /// A file with templates of features, which takes the place of `features`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateFile>,
+    /// Which labels may not follow each other, begin a sequence or end it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraints: Option<Constraints>,
     /// What trains it.
     #[serde(default = "mle", deserialize_with = "named")]
     pub learner: Box<dyn Learner>,
     /// What computes expectations and decodings.
     #[serde(default = "forward_backward", deserialize_with = "named")]
     pub inference: Box<dyn Inference>,
-    /// Which labelling is the answer.
-    #[serde(default)]
-    pub decode: Decode,
+    /// Which labelling is the answer; under constraints `viterbi` when left out, since labels that are best one by one
+    /// may break rules about neighbours, and `posterior` otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode: Option<Decode>,
     /// Where all random numbers come from.
     #[serde(default)]
     pub seed: u64,
     /// What is chosen by cross-validation before; nothing when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
+}
+
+/// What a file and options ask for.
+#[derive(Debug)]
+pub struct Request {
+    /// The training.
+    pub training: Training,
+    /// The trainings to choose from before, if any are to be compared.
+    pub candidates: Option<Candidates>,
+    /// Where the features come from, if that is a template file.
+    pub templates: Option<Templates>,
+}
+
+impl Request {
+    /// Whether the training, or one that it is chosen from, stops when holdout data say so.
+    pub(crate) fn watches_holdout(&self) -> Result<bool> {
+        let config = self.training.resolved().map_err(Error::format("config"))?;
+        let candidates = self.candidates.iter().flat_map(|candidates| &candidates.points);
+        let patience = KeyPath::of(["learner", "patience"]);
+        let watches = |config: &Value| patience.get(config).and_then(Value::as_integer).unwrap_or(0) > 0;
+        Ok(watches(&config) || candidates.map(|(_, config)| config).any(watches))
+    }
 }
 
 fn mle() -> Box<dyn Learner> {
@@ -51,6 +84,13 @@ impl Readable for Training {
         let root = KeyPath::default();
         let fault = |path: KeyPath| move |error: CoreError| Fault::plugin(path, &error, config);
         self.format.check().map_err(fault(root.child("format")))?;
+        if let Some(template) = &self.template {
+            template.check().map_err(fault(root.child("template")))?;
+            if self.features.is_some() {
+                let message = "the features come from a template file or from `features`, not from both";
+                return Err(Fault::key(root.child("template"), message));
+            }
+        }
         for (i, feature) in self.features.iter().flat_map(|features| features.0.iter().enumerate()) {
             feature.of.check().map_err(fault(root.child("features").child(i)))?;
         }
@@ -62,13 +102,9 @@ impl Readable for Training {
 impl Training {
     /// Reads a file if there is one, and lays `flags` and then `settings` over it.
     ///
-    /// A flag that names a plugin keeps the file's settings of the same plugin. What is to be tuned is taken out
-    /// of the training and made into the candidates for it.
-    pub fn load(
-        file: Option<&Path>,
-        flags: &[Setting],
-        settings: &[Setting],
-    ) -> Result<(Self, Option<Candidates>)> {
+    /// A flag that names a plugin keeps the file's settings of the same plugin. A template file is read and becomes the
+    /// training's features. What is to be tuned is taken out of the training and made into the candidates for it.
+    pub fn load(file: Option<&Path>, flags: &[Setting], settings: &[Setting]) -> Result<Request> {
         let name = file.map_or("the options".to_owned(), |file| file.display().to_string());
         let text = match file.map(std::fs::read_to_string).transpose() {
             Ok(text) => text.unwrap_or_default(),
@@ -76,7 +112,18 @@ impl Training {
         };
         let document = Document::parse(&name, &text)?;
         let mut config = document.value.clone();
+        if let Some(directory) = file.and_then(Path::parent) {
+            relocate(&mut config, directory);
+        }
         for flag in flags {
+            // Features have one origin, and rules are not mended piece by piece.
+            let instead_of = match flag.path.steps()[0].as_str() {
+                "features" => Some("template"),
+                "template" => Some("features"),
+                "constraints" => Some("constraints"),
+                _ => None,
+            };
+            instead_of.and_then(|key| KeyPath::of([key]).remove(&mut config));
             let within = |value, step: &String| Value::Table(Table::from_iter([(step.clone(), value)]));
             let over = flag.path.steps().iter().rev().fold(flag.value.clone(), within);
             if let (Value::Table(config), Value::Table(over)) = (&mut config, &over) {
@@ -98,11 +145,42 @@ impl Training {
             config = set::<Training>(&config, setting)?;
             training = whole(&config, settings)?.0;
         }
+        let templates = training.template.take().map(|template| template.read()).transpose()?;
+        if let Some(Templates { features, .. }) = &templates {
+            KeyPath::of(["template"]).remove(&mut config);
+            let features = Value::try_from(features).map_err(Error::format("features"))?;
+            KeyPath::of(["features"]).set(&mut config, features);
+            training = whole(&config, &[])?.0;
+        }
         KeyPath::of(["tune"]).remove(&mut config);
         let candidates = training.tune.take().map(|tune| tune.candidates(&config)).transpose();
         let candidates =
             candidates.map_err(|fault| placed(&document, fault, false, &[flags, settings].concat()))?;
-        Ok((training, candidates))
+        Ok(Request { training, candidates, templates })
+    }
+
+    /// The same training as another one has been, but with new settings: its features stay, and its constraints
+    /// unless there are others.
+    pub(crate) fn after(mut self, before: Training) -> Self {
+        self.features = before.features;
+        self.constraints = self.constraints.or(before.constraints);
+        self
+    }
+
+    /// Which labelling is the answer.
+    pub(crate) fn decode(&self) -> Decode {
+        let usual = if self.constraints.is_some() { Decode::Viterbi } else { Decode::default() };
+        self.decode.unwrap_or(usual)
+    }
+
+    /// The constraints for data with the given labels.
+    pub(crate) fn forbidden(&self, schema: &Schema) -> crf_core::Result<Option<Forbidden>> {
+        let forbidden = self.constraints.as_ref().map(|rules| rules.resolve(schema)).transpose();
+        forbidden.map_err(|error| match error {
+            // The name alone would not tell where it stands.
+            CoreError::Unknown { .. } => error.at("constraints"),
+            other => other,
+        })
     }
 
     /// The config as TOML with all defaults spelled out.

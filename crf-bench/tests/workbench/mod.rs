@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
+use serde_json::Value;
 
 /// A directory of its own for each test, with data to train on.
 pub(crate) fn directory(name: &str) -> PathBuf {
@@ -14,6 +15,40 @@ pub(crate) fn directory(name: &str) -> PathBuf {
     std::fs::write(directory.join("train.crfsuite"), weather(40, 1)).expect("a file");
     std::fs::write(directory.join("test.crfsuite"), weather(10, 2)).expect("a file");
     directory
+}
+
+/// What a line prints; it must succeed.
+pub(crate) fn run(place: &Path, line: &str) -> String {
+    piped(place, line, "")
+}
+
+/// What a line prints when it is given `input`.
+pub(crate) fn piped(place: &Path, line: &str, input: &str) -> String {
+    let output = crf(place, line).write_stdin(input).assert().success();
+    String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8")
+}
+
+/// The JSON that a line prints; it must succeed.
+pub(crate) fn json(place: &Path, line: &str) -> Value {
+    serde_json::from_str(&run(place, line)).expect("JSON")
+}
+
+/// The config that a model carries.
+pub(crate) fn config(place: &Path, model: &str) -> String {
+    json(place, &format!("inspect --json --model {model}"))["config"].as_str().expect("a config").to_owned()
+}
+
+/// Writes files into a directory.
+pub(crate) fn write(place: &Path, files: &[(&str, &str)]) {
+    files.iter().for_each(|(name, text)| std::fs::write(place.join(name), text).expect("a file"));
+}
+
+/// Runs a line that must be refused, and compares its message, its exit code, and that it leaves no `new.crf`.
+pub(crate) fn refused(place: &Path, line: &str, code: i32, message: &str) {
+    let output = crf(place, line).output().expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((said.trim_end(), output.status.code()), (message, Some(code)), "{line}");
+    assert!(!place.join("new.crf").exists(), "{line} left a model");
 }
 
 /// The program with the words of a line as arguments, in a directory.
