@@ -187,6 +187,9 @@ fn normalise<S: Semiring>(row: &mut [f64]) -> f64 {
     let total = row.iter().fold(S::ZERO, |total, &x| S::add(total, x));
     if total != S::ZERO {
         row.iter_mut().for_each(|x| *x = S::share(*x, total));
+        // On a graph whose messages never settle logarithms can grow until their last digit is worth more than one.
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|x| *x /= sum);
     }
     total
 }
@@ -253,7 +256,9 @@ fn edge_beliefs<S: Semiring>(
                 return None;
             }
             log_z += net.rho(end) * (S::log(total) - S::log(ends[0]) - S::log(ends[1]));
-            out.put(p, end.edge as usize, (0..labels * others).map(|at| S::share(pair(at), total)));
+            // As in `normalise`, shares need not sum to one.
+            let shares: f64 = (0..labels * others).map(|at| S::share(pair(at), total)).sum();
+            out.put(p, end.edge as usize, (0..labels * others).map(|at| S::share(pair(at), total) / shares));
         }
     }
     Some(log_z)
