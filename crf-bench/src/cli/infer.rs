@@ -31,25 +31,28 @@ use crate::graph_json::potentials;
          \"edges\": [{\"u\": 0, \"v\": 1, \"table\": [[1, 0, 0], [0, 1, 0]]}]}' | tr -d '\\n' | crf infer
   crf list inference
 
-A graph has in `cards` the number of labels of each node, in `node` their log potentials, and in `edges`, which may be
-left out, the ends of each edge, counted from 0, and its table of log potentials: a row for each label of `u`, in it a
-number for each label of `v`. `null` is −∞ and forbids. Edges 0 to 1, 1 to 2 and so on between nodes with equally many
-labels are a chain, which `forward-backward` answers too.
+A graph has in `cards` the number of labels of each node, in `node` their log potentials, and in
+`edges`, which may be left out, the ends of each edge, counted from 0, and its table of log
+potentials: a row for each label of `u`, in it a number for each label of `v`. `null` is −∞ and
+forbids. Edges 0 to 1, 1 to 2 and so on between nodes with equally many labels are a chain, which
+`forward-backward` answers too.
 
 An answer is one line with
-  log_z, log_z_is     log Z, and whether that is `exact`, a `lower` or `upper` bound or an `estimate`
-  marginals           for each node the probability of each label
-  edge_marginals      with --edge-marginals: for each edge a table like that of the graph
-  map, map_score      the most likely labelling that was found, and its log potential (null if it is impossible)
-  map_upper           what no labelling exceeds; null where the algorithm does not know
-  converged, stop     whether the algorithm came to its end, and why it stopped: `direct`, `converged`, `budget`
-  sweeps, residual    how often it went over the graph, and how much the last time still changed
-The last four are about the marginals. Algorithms that find labellings only (`icm`, `dual-decomposition`) have null for
-`log_z`, `log_z_is` and `marginals`; the last four are then about the labelling.
+  log_z, log_z_is   log Z; whether it is `exact`, a `lower` or `upper` bound or an `estimate`
+  marginals         for each node the probability of each label
+  edge_marginals    with --edge-marginals: for each edge a table like that of the graph
+  map, map_score    the most likely labelling found, and its log potential; null: impossible
+  map_upper         what no labelling exceeds; null where the algorithm does not know
+  converged, stop   whether the algorithm came to its end, and why it stopped: `direct`,
+                    `converged`, `budget`, …
+  sweeps, residual  how often it went over the graph, and how much the last time still changed
+The last four are about the marginals. Algorithms that find labellings only (`icm`,
+`dual-decomposition`) have null for `log_z`, `log_z_is` and `marginals`; the last four are then
+about the labelling.
 
-Answers come in the order of the graphs and are printed as soon as they are known, so that a program may ask one by one.
-A line that cannot be answered, also because no labelling is possible, ends the run with exit code 1 and its number;
-the answers before it are printed.")]
+Answers come in the order of the graphs and are printed as soon as they are known, so that a
+program may ask one by one. A line that cannot be answered, also because no labelling is possible,
+ends the run with exit code 1 and its number; the answers before it are printed.")]
 pub struct InferArgs {
     /// The graphs, gzip or not; standard input when left out.
     #[arg(value_name = "FILE", default_value = "-")]
