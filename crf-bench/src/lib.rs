@@ -17,8 +17,10 @@ pub mod claims;
 
 pub mod report;
 
+mod answer;
 mod calibration;
 mod data;
+mod graph_json;
 mod model_file;
 mod predict;
 mod scores;
@@ -31,6 +33,7 @@ mod error;
 mod machine;
 mod progress;
 
+pub use crate::answer::{Answer, answer};
 pub use crate::calibration::{Bin, Calibration};
 pub use crate::cell::{Cell, Seconds};
 pub use crate::claim::{At, Claim, Names, Outcome, Statement, Verdict};

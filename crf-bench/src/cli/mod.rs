@@ -7,6 +7,7 @@ mod eval;
 mod experiment;
 mod format;
 mod growth;
+mod infer;
 mod inspect;
 mod list;
 mod tag;
@@ -26,6 +27,7 @@ pub use self::compare::CompareArgs;
 pub use self::convert::ConvertArgs;
 pub use self::eval::EvalArgs;
 pub use self::growth::GrowthArgs;
+pub use self::infer::InferArgs;
 pub use self::inspect::InspectArgs;
 pub use self::tag::TagArgs;
 pub use self::train::TrainArgs;
@@ -62,6 +64,7 @@ enum Command {
   crf tag --model chunks.crf < test.crfsuite
   crf inspect --model chunks.crf --top 20
   crf convert --from crfsuite --to jsonl train.crfsuite train.jsonl
+  crf infer --with junction-tree graphs.jsonl
 
 Exit code: 0 when all is well, 2 for wrong options or a wrong config, 1 when something fails.")]
 pub struct UserCli {
@@ -79,6 +82,7 @@ enum UserCommand {
     Eval(EvalArgs),
     Inspect(InspectArgs),
     Convert(ConvertArgs),
+    Infer(InferArgs),
     List(ListArgs),
 }
 
@@ -90,6 +94,7 @@ impl UserCommand {
             UserCommand::Eval(args) => eval::run(args, out),
             UserCommand::Inspect(args) => inspect::run(args, out),
             UserCommand::Convert(args) => convert::run(args, out),
+            UserCommand::Infer(args) => infer::run(args, out),
             UserCommand::List(args) => list::run(args, out),
         }
     }
