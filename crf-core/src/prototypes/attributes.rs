@@ -95,9 +95,9 @@ impl Encoder for Fitted {
         for t in 0..x.len() {
             for Numbered { channel, function_of } in &self.channels {
                 x.for_each_in_bag(*channel, t, |attribute, value| {
-                    // An attribute that training never saw has a number past the end.
+                    // An attribute that training never saw has a number past the end; one that was too rare has no function.
                     if let Some(&g) = function_of.get(attribute as usize)
-                        && g != NONE
+                        && (g as usize) < self.names.len()
                     {
                         out.push(g, value);
                     }

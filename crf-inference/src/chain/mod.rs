@@ -3,6 +3,7 @@
 mod forward_backward;
 mod k_best;
 mod lattice;
+mod rows;
 mod scaled;
 mod viterbi;
 
