@@ -1,4 +1,4 @@
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::corpus::Corpus;
@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::features::FittedFeatures;
 use crate::log_linear::LogLinear;
 use crate::model::{BoundModel, Model};
+use crate::plugin::{NameOrTable, name_or_table};
 use crate::potentials::{EdgeTables, Potentials, Tables};
 use crate::schema::Schema;
 use crate::scratch::Scratch;
@@ -36,36 +37,38 @@ pub enum Scheme {
     Bioes,
 }
 
+/// Constraints as the config's table has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[doc(hidden)]
+pub struct Table {
+    scheme: Option<Scheme>,
+    #[serde(default)]
+    forbid: Vec<(String, String)>,
+    #[serde(default)]
+    never_first: Vec<String>,
+    #[serde(default)]
+    never_last: Vec<String>,
+}
+
+impl NameOrTable<'_> for Constraints {
+    type Table = Table;
+    const EXPECTING: &'static str = "constraints: `bio`, `bioes`, or a table";
+
+    fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E> {
+        let scheme = Scheme::deserialize(StrDeserializer::new(name))?;
+        Ok(Constraints { scheme: Some(scheme), ..Constraints::default() })
+    }
+
+    fn from_table<E>(table: Table) -> Result<Self, E> {
+        let Table { scheme, forbid, never_first, never_last } = table;
+        Ok(Constraints { scheme, forbid, never_first, never_last })
+    }
+}
+
 impl<'de> Deserialize<'de> for Constraints {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Table {
-            scheme: Option<Scheme>,
-            #[serde(default)]
-            forbid: Vec<(String, String)>,
-            #[serde(default)]
-            never_first: Vec<String>,
-            #[serde(default)]
-            never_last: Vec<String>,
-        }
-        struct NameOrTable;
-        impl<'de> serde::de::Visitor<'de> for NameOrTable {
-            type Value = Constraints;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("constraints: `bio`, `bioes`, or a table")
-            }
-            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Constraints, E> {
-                let scheme = Scheme::deserialize(StrDeserializer::new(name))?;
-                Ok(Constraints { scheme: Some(scheme), ..Constraints::default() })
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Constraints, A::Error> {
-                let Table { scheme, forbid, never_first, never_last } =
-                    Table::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Constraints { scheme, forbid, never_first, never_last })
-            }
-        }
-        deserializer.deserialize_any(NameOrTable)
+        name_or_table(deserializer)
     }
 }
 

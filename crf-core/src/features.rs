@@ -7,7 +7,7 @@ use crate::corpus::Corpus;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::feature_map::{FeatureMap, Links};
-use crate::plugin::{Named, named_option};
+use crate::plugin::{NameOrTable, Named, name_or_table, named_option};
 use crate::prototype::{Encoder, Prototype};
 use crate::prototypes::{First, One};
 use crate::schema::Schema;
@@ -63,7 +63,8 @@ pub enum Link {
 /// A feature as the config's table has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+#[doc(hidden)]
+pub struct Table {
     #[serde(default, deserialize_with = "named_option")]
     state: Option<Box<dyn Prototype>>,
     #[serde(default, deserialize_with = "named_option")]
@@ -74,41 +75,39 @@ struct Table {
     pairs: Pairs,
 }
 
+impl NameOrTable<'_> for FeatureSpec {
+    type Table = Table;
+    const EXPECTING: &'static str =
+        "a feature: `intercept`, `transition`, `start`, or a table with `state` or `transition`";
+
+    fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E> {
+        let (link, of): (_, Box<dyn Prototype>) = match name {
+            "intercept" => (Link::State(None), Box::new(One {})),
+            "transition" => (Link::Transition(None), Box::new(One {})),
+            "start" => (Link::State(None), Box::new(First {})),
+            _ => return Err(E::unknown_variant(name, &["intercept", "transition", "start"])),
+        };
+        Ok(FeatureSpec { link, of, pairs: Pairs::All })
+    }
+
+    fn from_table<E: serde::de::Error>(table: Table) -> Result<Self, E> {
+        match table {
+            Table { state: Some(of), transition: None, kind, relation: None, pairs } => {
+                Ok(FeatureSpec { link: Link::State(kind), of, pairs })
+            }
+            Table { state: None, transition: Some(of), kind: None, relation, pairs } => {
+                Ok(FeatureSpec { link: Link::Transition(relation), of, pairs })
+            }
+            _ => Err(E::custom(
+                "a feature has either `state` (with an optional `kind`) or `transition` (with an optional `relation`)",
+            )),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for FeatureSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameOrTable;
-        impl<'de> serde::de::Visitor<'de> for NameOrTable {
-            type Value = FeatureSpec;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(
-                    "a feature: `intercept`, `transition`, `start`, or a table with `state` or `transition`",
-                )
-            }
-            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<FeatureSpec, E> {
-                let (link, of): (_, Box<dyn Prototype>) = match name {
-                    "intercept" => (Link::State(None), Box::new(One {})),
-                    "transition" => (Link::Transition(None), Box::new(One {})),
-                    "start" => (Link::State(None), Box::new(First {})),
-                    _ => return Err(E::unknown_variant(name, &["intercept", "transition", "start"])),
-                };
-                Ok(FeatureSpec { link, of, pairs: Pairs::All })
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<FeatureSpec, A::Error> {
-                let table = Table::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-                match table {
-                    Table { state: Some(of), transition: None, kind, relation: None, pairs } => {
-                        Ok(FeatureSpec { link: Link::State(kind), of, pairs })
-                    }
-                    Table { state: None, transition: Some(of), kind: None, relation, pairs } => {
-                        Ok(FeatureSpec { link: Link::Transition(relation), of, pairs })
-                    }
-                    _ => Err(serde::de::Error::custom(
-                        "a feature has either `state` (with an optional `kind`) or `transition` (with an optional `relation`)",
-                    )),
-                }
-            }
-        }
-        deserializer.deserialize_any(NameOrTable)
+        name_or_table(deserializer)
     }
 }
 

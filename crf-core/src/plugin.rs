@@ -59,6 +59,36 @@ pub enum Named {
     Table(std::collections::BTreeMap<String, serde_json::Value>),
 }
 
+/// What a config may write as a bare name or as a table.
+pub trait NameOrTable<'de>: Sized {
+    /// The table.
+    type Table: Deserialize<'de>;
+    /// What is expected, in words.
+    const EXPECTING: &'static str;
+    /// What a bare name stands for.
+    fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E>;
+    /// What a table stands for.
+    fn from_table<E: serde::de::Error>(table: Self::Table) -> Result<Self, E>;
+}
+
+/// Reads what is written as a bare name or as a table.
+pub fn name_or_table<'de, D: Deserializer<'de>, T: NameOrTable<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct Either<T>(PhantomData<T>);
+    impl<'de, T: NameOrTable<'de>> Visitor<'de> for Either<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(T::EXPECTING)
+        }
+        fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<T, E> {
+            T::from_name(name)
+        }
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+            T::from_table(T::Table::deserialize(MapAccessDeserializer::new(map))?)
+        }
+    }
+    deserializer.deserialize_any(Either(PhantomData))
+}
+
 /// Reads a plugin that is written as a table with a `type`, or as its bare name when all defaults will do.
 pub fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct NameOrTable<T>(PhantomData<T>);

@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
+use crf_core::plugin::{NameOrTable, name_or_table};
 use crf_core::prototypes::{One, Template};
 use crf_core::{Dataset, Error as CoreError, FeatureSpec, Features, Link, Pairs, Prototype, require};
-use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::Value;
 
@@ -20,32 +20,34 @@ pub struct TemplateFile {
     pub min_count: u32,
 }
 
+/// A template file as the config's table has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[doc(hidden)]
+pub struct Table {
+    file: PathBuf,
+    #[serde(default)]
+    pairs: Pairs,
+    #[serde(default = "once")]
+    min_count: u32,
+}
+
+impl NameOrTable<'_> for TemplateFile {
+    type Table = Table;
+    const EXPECTING: &'static str = "a template file: its name, or a table with a `file`";
+
+    fn from_name<E>(file: &str) -> Result<Self, E> {
+        Ok(TemplateFile { file: file.into(), pairs: Pairs::default(), min_count: once() })
+    }
+
+    fn from_table<E>(Table { file, pairs, min_count }: Table) -> Result<Self, E> {
+        Ok(TemplateFile { file, pairs, min_count })
+    }
+}
+
 impl<'de> Deserialize<'de> for TemplateFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Table {
-            file: PathBuf,
-            #[serde(default)]
-            pairs: Pairs,
-            #[serde(default = "once")]
-            min_count: u32,
-        }
-        struct NameOrTable;
-        impl<'de> serde::de::Visitor<'de> for NameOrTable {
-            type Value = TemplateFile;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a template file: its name, or a table with a `file`")
-            }
-            fn visit_str<E: serde::de::Error>(self, file: &str) -> Result<TemplateFile, E> {
-                Ok(TemplateFile { file: file.into(), pairs: Pairs::default(), min_count: once() })
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<TemplateFile, A::Error> {
-                let Table { file, pairs, min_count } = Table::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(TemplateFile { file, pairs, min_count })
-            }
-        }
-        deserializer.deserialize_any(NameOrTable)
+        name_or_table(deserializer)
     }
 }
 
