@@ -5,7 +5,7 @@ const LINE: usize = 64;
 const SPARE: usize = LINE / size_of::<f64>() - 1;
 
 /// Numbers of which the first stands at the start of a cache line, so that no row of eight straddles two of them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Aligned {
     numbers: Vec<f64>,
     start: usize,
@@ -19,6 +19,14 @@ impl Aligned {
         let start = numbers.as_ptr().align_offset(LINE).min(SPARE);
         numbers.truncate(start + len);
         Aligned { numbers, start }
+    }
+
+    /// Room for at least so many numbers; what is in it does not outlast its growing.
+    pub fn room(&mut self, len: usize) -> &mut [f64] {
+        if self.len() < len {
+            *self = Aligned::zeros(len);
+        }
+        &mut self[..len]
     }
 }
 

@@ -12,7 +12,8 @@ pub(crate) struct QuasiNewton {
     pub(crate) stripes: Stripes,
     /// How often a line search may evaluate the function.
     pub(crate) evaluations: u32,
-    pub(crate) direction: Vec<f64>,
+    /// Where to go, in single precision like what it is made of.
+    pub(crate) direction: Vec<f32>,
     /// The point that a line search is trying; after it, the one before.
     pub(crate) trial: Point,
     stepped: bool, // whether `trial` holds the point before the last step, which `history` does not know yet
@@ -25,7 +26,7 @@ impl QuasiNewton {
             stripes: Stripes::new(dim),
             evaluations,
             direction: vec![0.0; dim],
-            trial: Point { w: vec![0.0; dim], gradient: vec![0.0; dim], value: 0.0 },
+            trial: Point::new(vec![0.0; dim]),
             stepped: false,
         }
     }
@@ -89,6 +90,8 @@ struct Products {
 }
 
 const PER_PAIR: usize = 5;
+/// How many weights are handled at a time: what all pairs are multiplied with stays in a core's nearest cache.
+const BLOCK: usize = 1 << 10;
 
 impl History {
     /// Room for `memory` pairs over `dim` weights.
@@ -139,15 +142,26 @@ impl History {
                 before: &before.gradient[range.clone()],
                 out: y,
             });
-            let (s, y, v) = (&*s, &*y, &v[range.clone()]);
-            for (place, sums) in sums.as_chunks_mut::<PER_PAIR>().0.iter_mut().enumerate() {
-                let (with_s, with_y) = match place {
-                    _ if place == slot => (s, y),
-                    _ => (&pairs[place].s[range.clone()], &pairs[place].y[range.clone()]),
-                };
-                let ([vs], [vy]) = (dots(with_s, [v]), dots(with_y, [v]));
-                let ([ys], [sy, yy]) = (dots(with_s, [y]), dots(with_y, [s, y]));
-                *sums = [vs, vy, ys, sy, yy];
+            sums.fill(0.0);
+            let (mut wide_s, mut wide_y) = ([0.0; BLOCK], [0.0; BLOCK]);
+            for at in (0..s.len()).step_by(BLOCK) {
+                let block = at..s.len().min(at + BLOCK);
+                let (wide_s, wide_y) = (&mut wide_s[..block.len()], &mut wide_y[..block.len()]);
+                dispatch(Widen { from: &s[block.clone()], to: wide_s });
+                dispatch(Widen { from: &y[block.clone()], to: wide_y });
+                let block = range.start + block.start..range.start + block.end;
+                let v = &v[block.clone()];
+                for (place, sums) in sums.as_chunks_mut::<PER_PAIR>().0.iter_mut().enumerate() {
+                    let ([vs, ys], [vy, sy, yy]) = if place == slot {
+                        (dots(&*wide_s, [v, wide_y]), dots(&*wide_y, [v, wide_s, wide_y]))
+                    } else {
+                        let Pair { s, y } = &pairs[place];
+                        (dots(&s[block.clone()], [v, wide_y]), dots(&y[block.clone()], [v, wide_s, wide_y]))
+                    };
+                    for (sum, product) in sums.iter_mut().zip([vs, vy, ys, sy, yy]) {
+                        *sum += product;
+                    }
+                }
             }
         });
         self.pairs[slot] = newest;
@@ -202,7 +216,7 @@ impl History {
 
     /// Writes the estimated inverse curvature times `v` to `direction`, and returns their product (Nocedal & Wright
     /// 2006, algorithm 7.4, in coefficients of the remembered vectors).
-    pub(crate) fn combine(&mut self, v: &[f64], direction: &mut [f64], stripes: &mut Stripes) -> f64 {
+    pub(crate) fn combine(&mut self, v: &[f64], direction: &mut [f32], stripes: &mut Stripes) -> f64 {
         let memory = self.pairs.len();
         self.of_s.fill(0.0);
         self.of_y.fill(0.0);
@@ -233,18 +247,24 @@ impl History {
             let product = scale * self.products[i].vy + rest.sum::<f64>();
             self.of_s[i] -= product / self.sy[i * memory + i];
         }
-        let [product, ..] = stripes.update(direction, |start, out| {
-            let range = start..start + out.len();
-            out.copy_from_slice(&v[range.clone()]);
-            let mut factor = scale;
-            for k in 0..self.len {
-                let i = self.place(k);
-                let (s, y) = (&self.pairs[i].s[range.clone()], &self.pairs[i].y[range.clone()]);
-                dispatch(Combine { out, factor, of_s: self.of_s[i], s, of_y: self.of_y[i], y });
-                factor = 1.0;
+        let [product, ..] = stripes.update(direction, |start, direction| {
+            let (mut sum, mut product) = ([0.0; BLOCK], 0.0);
+            for (n, out) in direction.chunks_mut(BLOCK).enumerate() {
+                let range = start + n * BLOCK..start + n * BLOCK + out.len();
+                let (sum, v) = (&mut sum[..out.len()], &v[range.clone()]);
+                sum.copy_from_slice(v);
+                let mut factor = scale;
+                for k in 0..self.len {
+                    let i = self.place(k);
+                    let (s, y) = (&self.pairs[i].s[range.clone()], &self.pairs[i].y[range.clone()]);
+                    dispatch(Combine { sum, factor, of_s: self.of_s[i], s, of_y: self.of_y[i], y });
+                    factor = 1.0;
+                }
+                dispatch(Narrow { from: sum, to: out });
+                let [of_block] = dots(out, [v]);
+                product += of_block;
             }
-            let [product] = dots(out, [&v[range]]);
-            [product, 0.0, 0.0]
+            [product, 0.0, 0.0, 0.0]
         });
         product
     }
@@ -268,9 +288,43 @@ impl Kernel for Differ<'_> {
     }
 }
 
-/// `out = factor · out + of_s · s + of_y · y`.
+/// `to = from`, in double precision.
+struct Widen<'a> {
+    from: &'a [f32],
+    to: &'a mut [f64],
+}
+
+impl Kernel for Widen<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (to, &from) in self.to.iter_mut().zip(self.from) {
+            *to = from.into();
+        }
+    }
+}
+
+/// `to = from`, in single precision.
+struct Narrow<'a> {
+    from: &'a [f64],
+    to: &'a mut [f32],
+}
+
+impl Kernel for Narrow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (to, &from) in self.to.iter_mut().zip(self.from) {
+            *to = from as f32;
+        }
+    }
+}
+
+/// `sum = factor · sum + of_s · s + of_y · y`.
 struct Combine<'a> {
-    out: &'a mut [f64],
+    sum: &'a mut [f64],
     factor: f64,
     of_s: f64,
     s: &'a [f32],
@@ -283,9 +337,9 @@ impl Kernel for Combine<'_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Combine { out, factor, of_s, s, of_y, y } = self;
-        for ((out, &s), &y) in out.iter_mut().zip(s).zip(y) {
-            *out = fma::<FMA>(of_s, s.into(), fma::<FMA>(of_y, y.into(), factor * *out));
+        let Combine { sum, factor, of_s, s, of_y, y } = self;
+        for ((sum, &s), &y) in sum.iter_mut().zip(s).zip(y) {
+            *sum = fma::<FMA>(of_s, s.into(), fma::<FMA>(of_y, y.into(), factor * *sum));
         }
     }
 }

@@ -74,11 +74,11 @@ impl QuasiNewton {
             let trial = &mut self.trial;
             self.stripes.update(&mut trial.w, |start, trial| {
                 for ((trial, w), d) in trial.iter_mut().zip(&at.w[start..]).zip(&self.direction[start..]) {
-                    *trial = w - step * d;
+                    *trial = w - step * f64::from(*d);
                 }
-                [0.0; 3]
+                [0.0; 4]
             });
-            trial.value = f.evaluate(&trial.w, &mut trial.gradient)?;
+            f.evaluate(trial)?;
             let trial_slope = -self.stripes.dot(&self.direction, &trial.gradient);
             let usable = trial.value.is_finite() && trial_slope.is_finite();
             // Near the optimum values differ by rounding only; there slopes say whether a step went down (Hager & Zhang

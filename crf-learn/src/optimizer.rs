@@ -5,7 +5,6 @@ use crf_core::{Error, Iteration, Next, Result, Run, Stop, Trace, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::stripes::Stripes;
 use crate::watch::Watch;
 
 /// What an optimizer minimises: a smooth function, plus Σ l1_k |w_k|.
@@ -16,8 +15,8 @@ pub trait Function {
     fn l1(&self) -> Factor<'_>;
     /// How often it was evaluated.
     fn evaluations(&self) -> u32;
-    /// The smooth part at `w`, and its gradient.
-    fn evaluate(&mut self, w: &[f64], gradient: &mut [f64]) -> Result<f64>;
+    /// Finds all that is to be known about a point from its weights.
+    fn evaluate(&mut self, at: &mut Point) -> Result<()>;
 }
 
 /// The factor of a penalty: the same for all weights but those that are spared.
@@ -63,6 +62,20 @@ pub struct Point {
     pub gradient: Vec<f64>,
     /// The value there, ℓ1 penalty included.
     pub value: f64,
+    /// The length of the pseudo-gradient there, which is the gradient where nothing has an ℓ1 penalty.
+    pub gradient_norm: f64,
+    /// The length of the weights.
+    pub length: f64,
+    /// How many weights are not zero.
+    pub non_zeros: usize,
+}
+
+impl Point {
+    /// A point of which nothing is known yet but its weights.
+    pub fn new(w: Vec<f64>) -> Self {
+        let gradient = vec![0.0; w.len()];
+        Point { w, gradient, value: 0.0, gradient_norm: 0.0, length: 0.0, non_zeros: 0 }
+    }
 }
 
 /// When a minimisation ends.
@@ -108,10 +121,9 @@ pub fn minimise(
     let dim = f.dim();
     assert_eq!(w.len(), dim, "one starting weight per feature");
     let mut steps = optimizer.start(dim);
-    let mut stripes = Stripes::new(dim);
-    let mut at = Point { w: std::mem::take(w), gradient: vec![0.0; dim], value: 0.0 };
-    at.value = f.evaluate(&at.w, &mut at.gradient)? + l1_norm(&at.w, f.l1());
-    if !(at.value.is_finite() && at.gradient.iter().all(|g| g.is_finite())) {
+    let mut at = Point::new(std::mem::take(w));
+    f.evaluate(&mut at)?;
+    if !(at.value.is_finite() && at.gradient_norm.is_finite()) {
         return Err(Error::NotFinite(format!(
             "the objective at the starting weights is {}; scale the features",
             at.value
@@ -120,11 +132,10 @@ pub fn minimise(
     let mut iterations = Vec::new();
     let mut past = VecDeque::with_capacity(rule.period as usize + 1);
     let stop = loop {
-        let State { gradient_norm, length, non_zeros } = state(&at, f.l1(), &mut stripes);
         if let Some(iteration) = iterations.len().checked_sub(1) {
             let record: &mut Iteration = &mut iterations[iteration];
-            record.gradient_norm = gradient_norm;
-            record.non_zeros = non_zeros;
+            record.gradient_norm = at.gradient_norm;
+            record.non_zeros = at.non_zeros;
             record.holdout = watch.as_mut().map(|watch| watch.see(&at.w)).transpose()?;
             if run.observe(record) == Next::Stop {
                 break Stop::Observer;
@@ -133,7 +144,7 @@ pub fn minimise(
                 break Stop::Holdout;
             }
         }
-        if gradient_norm <= rule.tolerance * length.max(1.0) {
+        if at.gradient_norm <= rule.tolerance * at.length.max(1.0) {
             break Stop::Converged;
         }
         past.push_back(at.value);
@@ -167,12 +178,8 @@ pub fn minimise(
     Ok(Trace { iterations, stop })
 }
 
-/// Σ l1_k |w_k|.
-pub(crate) fn l1_norm(w: &[f64], l1: Factor<'_>) -> f64 {
-    if l1.of_all == 0.0 { 0.0 } else { w.iter().enumerate().map(|(k, w)| l1.of(k) * w.abs()).sum() }
-}
-
 /// The partial derivative of the penalised function that is nearest to zero (Andrew & Gao 2007, equation 4).
+#[inline(always)]
 pub(crate) fn pseudo_gradient(w: f64, gradient: f64, l1: f64) -> f64 {
     if w != 0.0 {
         gradient + l1 * w.signum()
@@ -183,24 +190,4 @@ pub(crate) fn pseudo_gradient(w: f64, gradient: f64, l1: f64) -> f64 {
     } else {
         0.0
     }
-}
-
-struct State {
-    gradient_norm: f64, // of the pseudo-gradient
-    length: f64,        // of the weights
-    non_zeros: usize,
-}
-
-fn state(at: &Point, l1: Factor<'_>, stripes: &mut Stripes) -> State {
-    let [square, length, non_zeros] = stripes.sum(at.w.len(), |range| {
-        let mut sums = [0.0; 3];
-        for k in range {
-            let w = at.w[k];
-            sums[0] += pseudo_gradient(w, at.gradient[k], l1.of(k)).powi(2);
-            sums[1] += w * w;
-            sums[2] += f64::from(w != 0.0);
-        }
-        sums
-    });
-    State { gradient_norm: square.sqrt(), length: length.sqrt(), non_zeros: non_zeros as usize }
 }

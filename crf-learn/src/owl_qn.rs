@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::history::QuasiNewton;
-use crate::optimizer::{Function, Optimizer, Point, Step, l1_norm, pseudo_gradient};
+use crate::optimizer::{Function, Optimizer, Point, Step, pseudo_gradient};
 
 /// Orthant-wise limited-memory quasi-Newton steps (Andrew & Gao 2007), for penalties with an ℓ1 part.
 ///
@@ -54,12 +54,12 @@ impl Step for Started {
                 for (k, pseudo) in (start..).zip(pseudo) {
                     *pseudo = pseudo_gradient(at.w[k], at.gradient[k], l1.of(k));
                 }
-                [0.0; 3]
+                [0.0; 4]
             });
             let product = self.inner.turn(at, &self.pseudo);
             for (d, pseudo) in self.inner.direction.iter_mut().zip(&self.pseudo) {
                 // Only moves against the pseudo-gradient are sure to go down.
-                if *d * pseudo <= 0.0 {
+                if f64::from(*d) * pseudo <= 0.0 {
                     *d = 0.0;
                 }
             }
@@ -89,17 +89,17 @@ impl Started {
                     let w = at.w[k];
                     // A weight may not change its sign; one at zero may only take the sign that goes down.
                     let orthant = if w != 0.0 { w } else { -pseudo[k] };
-                    let moved = w - step * direction[k];
+                    let moved = w - step * f64::from(direction[k]);
                     // An unpenalised weight has no kink at zero and may cross it.
                     *trial = if moved * orthant > 0.0 || l1.of(k) == 0.0 { moved } else { 0.0 };
                     expected += pseudo[k] * (*trial - w);
                 }
-                [expected, 0.0, 0.0]
+                [expected, 0.0, 0.0, 0.0]
             });
             if expected >= 0.0 {
                 return Ok(false);
             }
-            trial.value = f.evaluate(&trial.w, &mut trial.gradient)? + l1_norm(&trial.w, f.l1());
+            f.evaluate(trial)?;
             if trial.value.is_finite() && trial.value <= at.value + 1e-4 * expected {
                 return Ok(true);
             }

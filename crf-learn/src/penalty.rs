@@ -1,7 +1,8 @@
+use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{FeatureMap, Result, require};
 
 use crate::objective::Objective;
-use crate::optimizer::{Factor, Function};
+use crate::optimizer::{Factor, Function, Point, pseudo_gradient};
 use crate::sharded::Sharded;
 use crate::stripes::Stripes;
 
@@ -68,21 +69,55 @@ impl<O: Objective> Function for Penalised<O> {
         self.objective.evaluations()
     }
 
-    fn evaluate(&mut self, w: &[f64], gradient: &mut [f64]) -> Result<f64> {
+    fn evaluate(&mut self, at: &mut Point) -> Result<()> {
+        let Point { w, gradient, .. } = at;
         let value = self.objective.evaluate(w, gradient)?;
-        if self.l2 == 0.0 {
-            return Ok(value);
-        }
-        let l2 = Factor { of_all: self.l2, spared: &self.spared };
-        let [squares, ..] = self.stripes.update(gradient, |start, gradient| {
-            let mut squares = 0.0;
-            for (k, gradient) in (start..).zip(gradient) {
-                let slope = l2.of(k) * w[k];
-                *gradient += slope;
-                squares += slope * w[k];
+        let (l1, l2, spared) = (self.l1, self.l2, &self.spared);
+        let [penalty, gradient, length, non_zeros] = self.stripes.update(gradient, |start, gradient| {
+            let w = &w[start..start + gradient.len()];
+            match spared.get(start..start + gradient.len()) {
+                Some(spared) => dispatch(Penalise::<true> { w, gradient, l1, l2, spared }),
+                None => dispatch(Penalise::<false> { w, gradient, l1, l2, spared: &[] }),
             }
-            [squares, 0.0, 0.0]
         });
-        Ok(value + 0.5 * squares)
+        at.value = value + penalty;
+        at.gradient_norm = gradient.sqrt();
+        at.length = length.sqrt();
+        at.non_zeros = non_zeros as usize;
+        Ok(())
+    }
+}
+
+/// Adds the gradient of the ℓ2 penalty to a stretch of the gradient, in the same pass as all sums over it: both penalties,
+/// the squares of the pseudo-gradient and of the weights, and the weights that are not zero.
+struct Penalise<'a, const SPARED: bool> {
+    w: &'a [f64],
+    gradient: &'a mut [f64],
+    l1: f64,
+    l2: f64,
+    spared: &'a [bool],
+}
+
+impl<const SPARED: bool> Kernel for Penalise<'_, SPARED> {
+    type Output = [f64; 4];
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> [f64; 4] {
+        const LANES: usize = 8;
+        let Penalise { w, gradient, l1, l2, spared } = self;
+        let mut sums = [[0.0; LANES]; 4];
+        for (at, gradient) in gradient.chunks_mut(LANES).enumerate() {
+            let w = &w[at * LANES..];
+            for (j, (gradient, &w)) in gradient.iter_mut().zip(w).enumerate() {
+                let (l1, l2) = if SPARED && spared[at * LANES + j] { (0.0, 0.0) } else { (l1, l2) };
+                *gradient = fma::<FMA>(l2, w, *gradient);
+                let slope = pseudo_gradient(w, *gradient, l1);
+                sums[0][j] += fma::<FMA>(0.5 * l2 * w, w, l1 * w.abs());
+                sums[1][j] = fma::<FMA>(slope, slope, sums[1][j]);
+                sums[2][j] = fma::<FMA>(w, w, sums[2][j]);
+                sums[3][j] += f64::from(w != 0.0);
+            }
+        }
+        sums.map(|sums| sums.iter().sum())
     }
 }

@@ -8,50 +8,53 @@ pub(crate) const STRIPE: usize = 1 << 13;
 /// Below so many weights other threads do not pay.
 const ENOUGH: usize = 1 << 16;
 
+/// What a pass over a stripe may sum.
+pub(crate) type Sums = [f64; 4];
+
 /// Passes over long vectors on all cores, with sums that round the same way at any number of threads.
 ///
 /// Each stripe's sums are kept apart and added up in order. The memory for them is allocated once.
 #[derive(Debug)]
 pub(crate) struct Stripes {
-    sums: Vec<[f64; 3]>,
+    sums: Vec<Sums>,
 }
 
 impl Stripes {
     /// For vectors of `dim` numbers.
     pub(crate) fn new(dim: usize) -> Self {
-        Stripes { sums: vec![[0.0; 3]; dim.div_ceil(STRIPE)] }
+        Stripes { sums: vec![[0.0; 4]; dim.div_ceil(STRIPE)] }
     }
 
     /// Calls `f` with each stripe of `out` and where it starts; the sums of what it returns.
-    pub(crate) fn update(
+    pub(crate) fn update<T: Send>(
         &mut self,
-        out: &mut [f64],
-        f: impl Fn(usize, &mut [f64]) -> [f64; 3] + Sync,
-    ) -> [f64; 3] {
+        out: &mut [T],
+        f: impl Fn(usize, &mut [T]) -> Sums + Sync,
+    ) -> Sums {
         let dim = out.len();
-        let work = |(n, (out, sums)): (usize, (&mut [f64], &mut [f64; 3]))| *sums = f(n * STRIPE, out);
+        let work = |(n, (out, sums)): (usize, (&mut [T], &mut Sums))| *sums = f(n * STRIPE, out);
         let (out, sums) = (out.par_chunks_mut(STRIPE), self.sums.par_iter_mut());
         for_each(dim, out.zip(sums).enumerate(), work);
         self.total()
     }
 
     /// Calls `f` with the range of each stripe of `dim` numbers; the sums of what it returns.
-    pub(crate) fn sum(&mut self, dim: usize, f: impl Fn(Range<usize>) -> [f64; 3] + Sync) -> [f64; 3] {
-        let work = |(n, sums): (usize, &mut [f64; 3])| *sums = f(n * STRIPE..dim.min((n + 1) * STRIPE));
+    pub(crate) fn sum(&mut self, dim: usize, f: impl Fn(Range<usize>) -> Sums + Sync) -> Sums {
+        let work = |(n, sums): (usize, &mut Sums)| *sums = f(n * STRIPE..dim.min((n + 1) * STRIPE));
         for_each(dim, self.sums.par_iter_mut().enumerate(), work);
         self.total()
     }
 
-    fn total(&self) -> [f64; 3] {
-        let add = |a: [f64; 3], b: &[f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-        self.sums.iter().fold([0.0; 3], add)
+    fn total(&self) -> Sums {
+        let add = |a: Sums, b: &Sums| std::array::from_fn(|k| a[k] + b[k]);
+        self.sums.iter().fold([0.0; 4], add)
     }
 
     /// Σ a_k b_k.
-    pub(crate) fn dot(&mut self, a: &[f64], b: &[f64]) -> f64 {
+    pub(crate) fn dot<A: Stored + Sync, B: Stored + Sync>(&mut self, a: &[A], b: &[B]) -> f64 {
         self.sum(a.len(), |range| {
             let [product] = dots(&a[range.clone()], [&b[range]]);
-            [product, 0.0, 0.0]
+            [product, 0.0, 0.0, 0.0]
         })[0]
     }
 }

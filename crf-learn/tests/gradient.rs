@@ -6,7 +6,7 @@ mod common;
 use common::{Draw, Encoded, INFERENCE, data};
 use crf_core::{Constraints, Dataset, Problem};
 use crf_learn::Function as _;
-use crf_learn::{Likelihood, Penalised, Penalty, Sharded};
+use crf_learn::{Likelihood, Penalised, Penalty, Point, Sharded};
 use proptest::prelude::*;
 
 /// Feature lists that together hold every prototype, as state and as transition features.
@@ -56,17 +56,21 @@ proptest! {
         let likelihood = Likelihood::new(&problem).unwrap();
         let mut f = Penalised::new(likelihood, &penalty, &encoded.map);
         let mut rng = crf_core::Seed::new(draw.seed ^ 1).rng();
-        let mut w: Vec<f64> = (0..f.dim()).map(|_| rng.random::<f64>() - 0.5).collect();
-        let (mut gradient, mut unused) = (vec![0.0; f.dim()], vec![0.0; f.dim()]);
-        f.evaluate(&w, &mut gradient).unwrap();
+        let mut at = Point::new((0..f.dim()).map(|_| rng.random::<f64>() - 0.5).collect());
+        f.evaluate(&mut at).unwrap();
+        let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        prop_assert!((at.gradient_norm - length(&at.gradient)).abs() <= 1e-9 * at.gradient_norm);
+        prop_assert!((at.length - length(&at.w)).abs() <= 1e-12);
+        let gradient = at.gradient.clone();
         let h = 1e-5;
         for k in 0..f.dim() {
-            let here = w[k];
-            w[k] = here + h;
-            let above = f.evaluate(&w, &mut unused).unwrap();
-            w[k] = here - h;
-            let below = f.evaluate(&w, &mut unused).unwrap();
-            w[k] = here;
+            let here = at.w[k];
+            let [above, below] = [here + h, here - h].map(|w| {
+                at.w[k] = w;
+                f.evaluate(&mut at).unwrap();
+                at.value
+            });
+            at.w[k] = here;
             let want = (above - below) / (2.0 * h);
             prop_assert!(
                 (gradient[k] - want).abs() <= 2e-5 * (1.0 + want.abs()),

@@ -29,8 +29,8 @@ fn evaluations_and_steps_allocate_nothing_after_warm_up() {
             let (allocations, reallocations) = pool.install(|| {
                 let likelihood = Likelihood::new(&encoded.problem(&INFERENCE)).unwrap();
                 let mut f = Penalised::new(likelihood, &penalty, &encoded.map);
-                let mut at = Point { w: vec![0.0; f.dim()], gradient: vec![0.0; f.dim()], value: 0.0 };
-                at.value = f.evaluate(&at.w, &mut at.gradient).unwrap();
+                let mut at = Point::new(vec![0.0; f.dim()]);
+                f.evaluate(&mut at).unwrap();
                 let mut steps = Lbfgs::default().start(f.dim());
                 for _ in 0..3 {
                     assert!(steps.step(&mut f, &mut at).unwrap());

@@ -13,7 +13,7 @@
 //! multiplied out, and no step waits for a division.
 
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive, fma};
-use crf_core::{Beliefs, EdgeBeliefs, EdgeTables, Potentials, Tables};
+use crf_core::{Aligned, Beliefs, EdgeBeliefs, EdgeTables, Potentials, Tables};
 
 use super::rows::{product, sum, times};
 
@@ -26,12 +26,12 @@ const SMALLEST_PRODUCT: f64 = 1e-250;
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     tables: ExpTables,
-    psi: Vec<f64>,     // [T × P] exp(ψ_t(j) − max), zeros behind the labels
-    alpha: Vec<f64>,   // [T × P] forward
-    beta: Vec<f64>,    // [T × P] backward
-    after: Vec<f64>,   // [T × P] ψ_t ∘ β_t
+    psi: Aligned,      // [T × P] exp(ψ_t(j) − max), zeros behind the labels
+    alpha: Aligned,    // [T × P] forward
+    beta: Aligned,     // [T × P] backward
+    after: Aligned,    // [T × P] ψ_t ∘ β_t
     factors: Vec<f64>, // [T] by which the sum of β_t was multiplied, 1 / Σ β_{t+1}
-    sums: Vec<f64>,    // [L × P] Σ_t α_{t−1} ⊗ (ψ_t ∘ β_t) of the shared table
+    sums: Aligned,     // [L × P] Σ_t α_{t−1} ⊗ (ψ_t ∘ β_t) of the shared table
 }
 
 /// exp(table − max) of every table, and its transpose, for one version of the tables.
@@ -39,9 +39,9 @@ pub(super) struct Workspace {
 struct ExpTables {
     version: u64,
     safe: bool,
-    exp: Vec<f64>,        // [tables × L × P]
-    transposed: Vec<f64>, // [tables × L × P]
-    shift: Vec<f64>,      // [tables]
+    exp: Aligned,        // [tables × L × P]
+    transposed: Aligned, // [tables × L × P]
+    shift: Vec<f64>,     // [tables]
 }
 
 /// Labels rounded up to whole vectors.
@@ -69,11 +69,9 @@ pub(super) fn infer(
     if len > 1 && !tables.safe {
         return None;
     }
-    for rows in [&mut *psi, &mut *alpha, &mut *beta, &mut *after] {
-        rows.resize(len * width, 0.0);
-    }
+    let [psi, alpha, beta, after] = [psi, alpha, beta, after].map(|rows| rows.room(len * width));
     factors.resize(len, 0.0);
-    sums.resize(labels * width, 0.0);
+    let sums = sums.room(labels * width);
     let mut pass = Pass { p, len, labels, width, tables, psi, alpha, beta, after, factors, sums };
     // Nothing is added to the caller's sums before every step has been found safe.
     if width == 4 { dispatch(Run::<4>(&mut pass, out)) } else { dispatch(Run::<8>(&mut pass, out)) }
@@ -121,8 +119,7 @@ impl Kernel for FillTables<'_, '_> {
         let FillTables { of, labels, width, tables } = self;
         let n_tables = of.starts.len() - 1;
         let size = labels * width;
-        tables.exp.resize(n_tables * size, 0.0);
-        tables.transposed.resize(n_tables * size, 0.0);
+        let (exp, transposed) = (tables.exp.room(n_tables * size), tables.transposed.room(n_tables * size));
         tables.shift.resize(n_tables, 0.0);
         for k in 0..n_tables {
             let table = &of.values[of.starts[k]..of.starts[k + 1]];
@@ -131,8 +128,8 @@ impl Kernel for FillTables<'_, '_> {
                 return false;
             }
             tables.shift[k] = max;
-            let exp = &mut tables.exp[k * size..(k + 1) * size];
-            let transposed = &mut tables.transposed[k * size..(k + 1) * size];
+            let exp = &mut exp[k * size..(k + 1) * size];
+            let transposed = &mut transposed[k * size..(k + 1) * size];
             for i in 0..labels {
                 let row = &mut exp[i * width..(i + 1) * width];
                 if !exp_shifted::<4, FMA>(&table[i * labels..(i + 1) * labels], max, row) {
