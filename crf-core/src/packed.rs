@@ -7,10 +7,6 @@ const LANES: usize = 8;
 const FEW: usize = LANES / 2;
 /// Functions that are laid out, and later copied, at a time.
 const BLOCK: usize = 4096;
-/// So many numbers at the start of the wide and of the narrow rows belong to functions that are needed all the time,
-/// and stay in the cache by themselves.
-const HOT: usize = 1 << 14;
-
 /// Where the padded row of so many labels ends.
 pub(crate) fn padded(n_labels: usize) -> usize {
     if n_labels <= FEW { FEW } else { n_labels.next_multiple_of(LANES) }
@@ -58,8 +54,8 @@ struct Block {
 /// Where the lists of a position start, and how many of its rows are wide.
 #[derive(Debug, Clone, Copy, Default)]
 struct List {
-    rows: usize,
-    singles: usize,
+    rows: u32,
+    singles: u32,
     n_wide: u32,
 }
 
@@ -136,13 +132,13 @@ impl Packed {
 
     fn translate(&mut self, links: &Links, rows: &Rows) {
         for r in 0..rows.len() {
-            let mut list = List { rows: self.rows.len(), singles: self.singles.len(), n_wide: 0 };
+            let mut list = self.end_of_lists();
             for &g in rows.ones(r) {
                 let place = self.places[g as usize];
                 if place.width > 0 {
                     self.rows.push(place.row);
                     if place.width != LANES as u32 {
-                        let (at, last) = (list.rows + list.n_wide as usize, self.rows.len() - 1);
+                        let (at, last) = ((list.rows + list.n_wide) as usize, self.rows.len() - 1);
                         self.rows.swap(at, last);
                         list.n_wide += 1;
                     }
@@ -156,9 +152,16 @@ impl Packed {
             }
             self.lists.push(list);
         }
-        self.lists.push(List { rows: self.rows.len(), singles: self.singles.len(), n_wide: 0 });
+        self.lists.push(self.end_of_lists());
         self.rows.shrink_to_fit();
         self.singles.shrink_to_fit();
+    }
+
+    /// The list of a position behind all others.
+    fn end_of_lists(&self) -> List {
+        let [rows, singles] = [self.rows.len(), self.singles.len()]
+            .map(|len| u32::try_from(len).expect("fewer than four thousand million ones in the data"));
+        List { rows, singles, n_wide: 0 }
     }
 
     /// How many numbers the layout has.
@@ -270,11 +273,13 @@ impl Packed {
     #[inline(always)]
     fn list(&self, r: usize) -> (&[u32], &[u32], &[Single]) {
         let (list, end) = (self.lists[r], self.lists[r + 1]);
-        let (wide, narrow) = self.rows[list.rows..end.rows].split_at(list.n_wide as usize);
-        (wide, narrow, &self.singles[list.singles..end.singles])
+        let (wide, narrow) = self.rows[list.rows as usize..end.rows as usize].split_at(list.n_wide as usize);
+        (wide, narrow, &self.singles[list.singles as usize..end.singles as usize])
     }
 
     /// Brings the numbers that row `r` will read or write into the cache, if there is such a row.
+    ///
+    /// To ask for what is there already costs less than a branch that is hard to foresee.
     #[inline(always)]
     pub(crate) fn prefetch(&self, of: &[f64], r: usize, width: usize) {
         if r + 1 >= self.lists.len() {
@@ -282,17 +287,12 @@ impl Packed {
         }
         let (wide, narrow, singles) = self.list(r);
         for &at in wide {
-            if at as usize >= HOT {
-                for line in (0..width).step_by(LANES) {
-                    prefetch(of, at as usize + line);
-                }
+            for line in (0..width).step_by(LANES) {
+                prefetch(of, at as usize + line);
             }
         }
-        let hot = self.blocks[0].narrow + HOT;
         for &at in narrow {
-            if at as usize >= hot {
-                prefetch(of, at as usize);
-            }
+            prefetch(of, at as usize);
         }
         for single in singles {
             prefetch(of, single.at as usize);

@@ -11,8 +11,9 @@ pub struct Likelihood<'a> {
     scorer: Scorer<'a>,
     inference: &'a dyn Inference,
     forbidden: Option<&'a Forbidden>,
-    observed: Vec<(usize, f64)>, // features that occur, and how often
-    partial: Vec<bool>,          // [sequences] whether some label is missing
+    observed: Vec<u32>, // features that occur
+    counts: Vec<f64>,   // how often each of these occurs
+    partial: Vec<bool>, // [sequences] whether some label is missing
 }
 
 impl<'a> Likelihood<'a> {
@@ -24,18 +25,20 @@ impl<'a> Likelihood<'a> {
             return Err(Error::data("the training data have no position"));
         }
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
-        let (mut observed, mut partial) = (vec![0.0; problem.map.len()], Vec::new());
+        let (mut counts, mut partial) = (vec![0.0; problem.map.len()], Vec::new());
         for i in 0..data.len() {
             problem.inference.supports(&data.shape(i))?;
             let labels: Option<Vec<Label>> = data.labels()[data.range(i)].iter().copied().collect();
             partial.push(labels.is_none());
             if let Some(labels) = labels {
-                scorer.add_features(i, &labels, data.weight(i), &mut observed);
+                scorer.add_features(i, &labels, data.weight(i), &mut counts);
             }
         }
-        let observed = observed.into_iter().enumerate().filter(|(_, count)| *count != 0.0).collect();
+        let observed: Vec<u32> =
+            (0..).zip(&counts).filter(|(_, count)| **count != 0.0).map(|(k, _)| k).collect();
+        counts.retain(|&count| count != 0.0);
         let Problem { inference, forbidden, .. } = *problem;
-        Ok(Likelihood { scorer, inference, forbidden, observed, partial })
+        Ok(Likelihood { scorer, inference, forbidden, observed, counts, partial })
     }
 
     /// Adds `sign` times log Z and the expected features of sequence `i`, given its labels if `clamped`.
@@ -103,9 +106,9 @@ impl Objective for Likelihood<'_> {
         let (packed, sums) = total.vector.split_at(self.scorer.n_packed());
         let mut value = total.value;
         self.scorer.unpack(packed, sums, gradient);
-        for &(k, observed) in &self.observed {
-            gradient[k] -= observed;
-            value -= w[k] * observed;
+        for (&k, count) in self.observed.iter().zip(&self.counts) {
+            gradient[k as usize] -= count;
+            value -= w[k as usize] * count;
         }
         value
     }

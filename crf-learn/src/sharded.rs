@@ -10,7 +10,7 @@ const MOST_SHARDS: usize = 16;
 /// Work below which a shard of its own does not pay.
 const SMALLEST_SHARD: usize = 50_000;
 /// A shard whose work is less than so many times its gradient spends too much of its time on summing up.
-const WORTH: usize = 25;
+const WORTH: usize = 40;
 /// Gradients of all shards together take no more bytes than this, unless there are only two.
 const MOST_MEMORY: usize = 128 << 20;
 /// How many weights are summed over the shards at a time.
