@@ -1,6 +1,6 @@
 use crf_core::metrics::{ErrorRate, LogLikelihood, SequenceAccuracy};
-use crf_core::plugin::{named, named_list};
-use crf_core::{Metric, Source};
+use crf_core::plugin::{named, named_list, named_option};
+use crf_core::{Inference, Metric, Source};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -35,6 +35,9 @@ pub struct Experiment {
     /// What is compared.
     #[serde(deserialize_with = "in_order", serialize_with = "as_table")]
     pub methods: Vec<(String, Method)>,
+    /// The inference that the answers of all methods are compared with, for metrics that do.
+    #[serde(default, deserialize_with = "named_option", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Box<dyn Inference>>,
     /// What is drawn.
     #[serde(default)]
     pub figure: Figure,
