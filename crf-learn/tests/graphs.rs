@@ -13,7 +13,7 @@ use crf_core::{
 };
 use crf_datasets::PottsGrid;
 use crf_inference::{BeliefPropagation, JunctionTree};
-use crf_learn::{Likelihood, Mle, Sharded, StopRule};
+use crf_learn::{Fixed, Likelihood, Mle, Sharded, StopRule};
 use proptest::prelude::*;
 use rand::RngExt as _;
 use tracing::field::{Field, Visit};
@@ -140,6 +140,22 @@ fn an_approximate_likelihood_is_pointed_out_by_its_inference() {
     let told = warnings(&BeliefPropagation::default());
     assert!(told.contains("the likelihood is approximate") && told.contains("BeliefPropagation"), "{told}");
     assert_eq!(warnings(&JunctionTree::default()), "");
+}
+
+#[test]
+fn given_weights_are_taken_by_the_names_of_features() {
+    let encoded = images(2, 2, 2, 5);
+    let fit = |weights: &[(&str, f64)]| {
+        let weights = weights.iter().map(|&(name, weight)| (name.to_owned(), weight)).collect();
+        let fit = quiet(1, |run| Fixed { weights }.fit(&encoded.problem(&JunctionTree::default()), run));
+        fit.map(|fit| fit.model.log_linear().unwrap().weights().to_vec()).map_err(|error| error.to_string())
+    };
+    let w = fit(&[("y=1 ∧ *", 2.0), ("*y'=0 ∧ y=0", 0.5), ("*y'=1 ∧ y=1", 0.5)]).unwrap();
+    assert_eq!(recovered(&encoded, &w), [0.5, 0.5, 2.0]);
+    assert_eq!(w.iter().filter(|&&w| w == 0.0).count(), w.len() - 5);
+    let twice = fit(&[("y=1*", 2.0), ("y=1 ∧ *", 1.0)]).unwrap_err();
+    assert!(twice.contains("one weight for a feature, got `y=1 ∧ *` and `y=1*`"), "{twice}");
+    assert!(fit(&[("y=2", 1.0)]).unwrap_err().starts_with("unknown feature `y=2`"));
 }
 
 /// Keeps the text of warnings.
