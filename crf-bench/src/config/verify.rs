@@ -31,8 +31,8 @@ pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> 
     let root = KeyPath::default();
     let names = Names::of(experiment, strict);
     let figure = root.child("figure");
-    if let Some(x) = &experiment.figure.x {
-        names.along("x", x).map_err(|fault| fault.below(&figure))?;
+    for (key, name) in [("x", &experiment.figure.x), ("panels", &experiment.figure.panels)] {
+        name.as_ref().map_or(Ok(()), |name| names.along(key, name)).map_err(|fault| fault.below(&figure))?;
     }
     if let Some(y) = &experiment.figure.y {
         names.metric("y", y).map_err(|fault| fault.below(&figure))?;
