@@ -4,27 +4,31 @@ use rand::RngExt as _;
 use crate::parts::Parts;
 use crate::size::Size;
 
-/// A grid of nodes, row by row, joined to their right and lower neighbours by the relations `right` and `down`.
+/// Grids of nodes, row by row, joined to their right and lower neighbours by the relations `right` and `down`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
+    /// How many grids the parts of a trial have.
+    pub(crate) train: usize,
+    pub(crate) holdout: Option<usize>,
+    pub(crate) test: usize,
 }
 
 impl Grid {
     /// Refuses grids without a node and grids beyond all measure, and parts of a trial without a grid.
-    pub(crate) fn check(self, parts: [(&str, Option<usize>); 3]) -> Result<()> {
+    pub(crate) fn check(self) -> Result<()> {
         for (key, side) in [("rows", self.rows), ("columns", self.columns)] {
             require((1..=10_000).contains(&side), key, "between 1 and 10,000", side)?;
         }
-        let counts = parts.into_iter().filter_map(|(key, count)| Some((key, count?)));
-        counts.into_iter().try_for_each(|(key, count)| require(count > 0, key, "at least 1", count))
+        let parts = [("train", self.train), ("holdout", self.holdout.unwrap_or(1)), ("test", self.test)];
+        parts.into_iter().try_for_each(|(key, count)| require(count > 0, key, "at least 1", count))
     }
 
-    /// Parts of so many grids each.
-    pub(crate) fn parts(self, train: usize, holdout: Option<usize>, test: usize) -> Parts {
+    /// The sizes of the parts of a trial.
+    pub(crate) fn parts(self) -> Parts {
         let size = |sequences| Size { sequences, length: self.rows * self.columns };
-        Parts { train: size(train), holdout: holdout.map(size), test: size(test) }
+        Parts { train: size(self.train), holdout: self.holdout.map(size), test: size(self.test) }
     }
 
     /// What grids with such channels and labels carry.

@@ -67,7 +67,8 @@ impl Default for IsingGrid {
 
 impl IsingGrid {
     fn grid(&self) -> Grid {
-        Grid { rows: self.rows, columns: self.columns }
+        let Self { rows, columns, train, holdout, test, .. } = *self;
+        Grid { rows, columns, train, holdout, test }
     }
 }
 
@@ -76,11 +77,7 @@ crf_core::plugin!("source", IsingGrid, "ising-grid");
 #[typetag::serde(name = "ising-grid")]
 impl Source for IsingGrid {
     fn check(&self) -> Result<()> {
-        self.grid().check([
-            ("train", Some(self.train)),
-            ("holdout", self.holdout),
-            ("test", Some(self.test)),
-        ])?;
+        self.grid().check()?;
         require(self.sweeps > 0, "sweeps", "at least 1", self.sweeps)?;
         for (key, strength) in [("field", self.field), ("coupling", self.coupling)] {
             require((0.0..=100.0).contains(&strength), key, "between 0 and 100", strength)?;
@@ -96,7 +93,7 @@ impl Source for IsingGrid {
         let schema = Arc::new(Grid::schema(channels, Alphabet::new(["minus", "plus"]))?);
         let edges = grid.edges();
         let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
-        grid.parts(self.train, self.holdout, self.test).draw(&schema, seed, |_, _, rng, out| {
+        grid.parts().draw(&schema, seed, |_, _, rng, out| {
             let mut between = |low: f64, high: f64| low + (high - low) * rng.random::<f64>();
             let mut values = vec![[0.0; 3]; n_nodes];
             values.iter_mut().for_each(|values| values[0] = between(-self.field, self.field));

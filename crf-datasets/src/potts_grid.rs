@@ -58,7 +58,8 @@ impl Default for PottsGrid {
 
 impl PottsGrid {
     fn grid(&self) -> Grid {
-        Grid { rows: self.rows, columns: self.columns }
+        let Self { rows, columns, train, holdout, test, .. } = *self;
+        Grid { rows, columns, train, holdout, test }
     }
 }
 
@@ -67,11 +68,7 @@ crf_core::plugin!("source", PottsGrid, "potts-grid");
 #[typetag::serde(name = "potts-grid")]
 impl Source for PottsGrid {
     fn check(&self) -> Result<()> {
-        self.grid().check([
-            ("train", Some(self.train)),
-            ("holdout", self.holdout),
-            ("test", Some(self.test)),
-        ])?;
+        self.grid().check()?;
         require(self.sweeps > 0, "sweeps", "at least 1", self.sweeps)?;
         require(self.labels >= 2, "labels", "at least 2", self.labels)?;
         let range = "a number between -100 and 100";
@@ -88,7 +85,7 @@ impl Source for PottsGrid {
         let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
         let (couplings, fields) = (vec![self.coupling; edges.len()], vec![0.0; n_nodes * self.labels]);
         let model = Potts { edges: &edges, couplings: &couplings, fields: &fields, labels: self.labels };
-        self.grid().parts(self.train, self.holdout, self.test).draw(&schema, seed, |_, _, rng, out| {
+        self.grid().parts().draw(&schema, seed, |_, _, rng, out| {
             for label in model.draw(self.sweeps, rng) {
                 out.push(&[Value::Real(label as f64 + noise.sample(rng))], Some(label as u32))?;
             }
