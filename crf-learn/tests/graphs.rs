@@ -15,7 +15,6 @@ use crf_datasets::PottsGrid;
 use crf_inference::{BeliefPropagation, JunctionTree};
 use crf_learn::{Fixed, Likelihood, Mle, Sharded, StopRule};
 use proptest::prelude::*;
-use rand::RngExt as _;
 use tracing::field::{Field, Visit};
 use tracing::subscriber::{Interest, with_default};
 use tracing::{Event, Id, Level, Metadata, Subscriber, span};
