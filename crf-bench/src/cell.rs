@@ -3,7 +3,8 @@ use std::time::Instant;
 
 use crf_core::metrics::ErrorRate;
 use crf_core::{
-    Corpus, FeatureMap, LogLinear, Metric as _, Model, Next, Problem, Run, Seed, Splits, Stop, evaluate,
+    Corpus, FeatureMap, Inference, LogLinear, Metric as _, Model, Next, Problem, Run, Seed, Splits, Stop,
+    evaluate,
 };
 use serde::Serialize;
 
@@ -71,7 +72,7 @@ pub(crate) fn run_methods(plan: &Plan, point: usize, trial: u32) -> Result<Vec<C
             let metrics = plan.experiment.metrics.iter();
             metrics.map(|metric| metric.measure(evaluation)).collect::<crf_core::Result<Vec<f64>>>()
         };
-        match run_method(method, &data, seed, &cell, metrics) {
+        match run_method(method, &data, seed, &cell, plan.experiment.reference.as_deref(), metrics) {
             Ok(outcome) => Ok(Cell { method: number, point, trial, ..outcome }),
             Err(source) => Err(Error::Cell { cell, source }),
         }
@@ -97,6 +98,7 @@ fn run_method(
     data: &Data,
     seed: Seed,
     cell: &str,
+    reference: Option<&dyn Inference>,
     metrics: impl Fn(&crf_core::Evaluation) -> crf_core::Result<Vec<f64>>,
 ) -> crf_core::Result<Cell> {
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
@@ -123,7 +125,9 @@ fn run_method(
     }
 
     let clock = Instant::now();
-    let evaluation = evaluate(&*fit.model, &test, &*method.inference, method.decode)?;
+    let mut evaluation = evaluate(&*fit.model, &test, &*method.inference, method.decode)?;
+    let reference = reference.map(|reference| evaluate(&*fit.model, &test, reference, method.decode));
+    evaluation.reference = reference.transpose()?.map(Box::new);
     let metrics = metrics(&evaluation)?;
     seconds.evaluate = clock.elapsed().as_secs_f64();
     tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::calibration::Calibration;
 use crate::model_file::ModelFile;
-use crate::predict::{Ask, Prediction, predict};
 
 /// How good a model is on labelled data.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,12 +24,12 @@ pub struct Scores {
     pub sequences: usize,
     /// How many positions have a true label that the model does not have; each is an error.
     pub unknown_labels: usize,
-    /// log p(y | x) of all sequences; −∞ when there are unknown labels.
-    pub log_likelihood: f64,
+    /// log p(y | x) of all sequences; −∞ when there are unknown labels. Nothing where inference finds labellings only.
+    pub log_likelihood: Option<f64>,
     /// The scores of each label.
     pub labels: Vec<LabelScores>,
-    /// What the probabilities of the given labels are worth.
-    pub calibration: Calibration,
+    /// What the probabilities of the given labels are worth, where there are any.
+    pub calibration: Option<Calibration>,
 }
 
 /// The scores of one label.
@@ -55,21 +54,17 @@ impl Scores {
     pub fn of(file: &ModelFile, data: Arc<Dataset>, decode: Decode) -> Result<Self> {
         let corpus = file.content.features.encode(data.clone())?;
         let evaluation = evaluate(&*file.content.model, &corpus, &*file.serving.inference, decode)?;
-        let marginals = predict(file, &corpus, Ask::Marginals(Decode::Posterior))?;
-        let mut confidence = Vec::with_capacity(data.n_positions());
-        for (i, Prediction { marginals, .. }) in marginals.iter().enumerate() {
-            let (shape, given) = (data.shape(i), &evaluation.predicted[data.range(i)]);
-            confidence
-                .extend(given.iter().enumerate().map(|(n, &y)| marginals[shape.node_at(n) + y as usize]));
-        }
         let positions = evaluation.pairs().count();
         if positions == 0 {
             return Err(Error::data(
                 "the data have no label at any position, so there is nothing to compare",
             ));
         }
-        let truth = data.labels().iter().zip(&evaluation.predicted).zip(&confidence);
-        let judged = truth.filter_map(|((truth, y), &p)| truth.map(|truth| (p, truth == *y)));
+        let calibration = |confidence: Vec<f64>| {
+            let truth = data.labels().iter().zip(&evaluation.predicted).zip(confidence);
+            Calibration::of(10, truth.filter_map(|((truth, y), p)| truth.map(|truth| (p, truth == *y))))
+        };
+        let scored = evaluation.probabilities.is_some();
         let (confusion, schema) = (Confusion::of(&evaluation), data.schema());
         let names = schema.kinds().iter().flat_map(|kind| kind.labels.names().iter());
         let label = |(y, name): (usize, &str)| LabelScores {
@@ -88,16 +83,16 @@ impl Scores {
             positions,
             sequences: data.len(),
             unknown_labels: data.n_foreign(),
-            log_likelihood: LogLikelihood {}.measure(&evaluation)?,
+            log_likelihood: scored.then(|| LogLikelihood {}.measure(&evaluation)).transpose()?,
             labels: names.enumerate().map(label).collect(),
-            calibration: Calibration::of(10, judged),
+            calibration: scored.then(|| evaluation.confidence().map(calibration)).transpose()?,
         })
     }
 
     /// The numbers that are not tables, with their names.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let fraction = |value: f64| format!("{value:.6}");
-        vec![
+        let mut facts = vec![
             ("accuracy", fraction(self.accuracy)),
             ("sequence_accuracy", fraction(self.sequence_accuracy)),
             ("chunk_f1", fraction(self.chunk_f1)),
@@ -105,8 +100,10 @@ impl Scores {
             ("positions", self.positions.to_string()),
             ("sequences", self.sequences.to_string()),
             ("unknown_labels", self.unknown_labels.to_string()),
-            ("log_likelihood", format!("{:.4}", self.log_likelihood)),
-            ("expected_calibration_error", fraction(self.calibration.expected_calibration_error)),
-        ]
+        ];
+        facts.extend(self.log_likelihood.map(|value| ("log_likelihood", format!("{value:.4}"))));
+        let error = self.calibration.as_ref().map(|calibration| calibration.expected_calibration_error);
+        facts.extend(error.map(|error| ("expected_calibration_error", fraction(error))));
+        facts
     }
 }

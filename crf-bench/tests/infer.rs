@@ -212,6 +212,12 @@ fn files_may_be_packed_and_have_blank_lines() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_first_graph() {
+    let text = lines(&instances()[..2]);
+    assert_eq!(answers("", &format!("\u{feff}{text}")), answers("", &text));
+}
+
+#[test]
 fn a_program_may_ask_one_by_one() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_crf"))
         .arg("infer")

@@ -121,6 +121,31 @@ fn selectors_narrow_the_features() {
 }
 
 #[test]
+fn an_inference_that_finds_labels_only_can_be_measured_by_them() {
+    // On chains without transitions it finds what exact decoding finds.
+    let with = |inference: &str| {
+        let learner = format!("learner = \"guess\"\ninference = \"{inference}\"\ndecode = \"viterbi\"");
+        let text = EXPERIMENT.replace("learner = \"guess\"", &learner);
+        let cells = run(&text.replace("seed = 7", "seed = 7\nmetrics = [\"error\", \"sequence-accuracy\"]"));
+        cells.into_iter().map(|cell| cell.metrics).collect::<Vec<_>>()
+    };
+    assert_eq!(with("icm"), with("forward-backward"));
+    assert_eq!(with("dual-decomposition"), with("forward-backward"));
+}
+
+#[test]
+fn answers_are_compared_with_a_reference() {
+    let text = EXPERIMENT
+        .replace("seed = 7", "seed = 7\nreference = \"enumeration\"\nmetrics = [\"error\", \"marginal-error\", \"log-z-error\"]")
+        .replace("noise = 0.1", "noise = 0.1\nlength = 8")
+        .replace("learner = \"guess\"", "learner = \"guess\"\ninference = \"mean-field\"");
+    for cell in run(&text) {
+        // Without transitions mean field is exact, and so is forward-backward with them.
+        assert!(cell.metrics[1..].iter().all(|error| error.abs() < 1e-9), "{:?}", cell.metrics);
+    }
+}
+
+#[test]
 fn text_is_escaped_in_figures_and_pages() {
     let place = directory("escape");
     let file = place.join("exp.toml");

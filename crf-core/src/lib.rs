@@ -51,7 +51,7 @@ pub use crate::constraints::{Constrained, ConstrainedTables, Constraints, Forbid
 pub use crate::corpus::Corpus;
 pub use crate::dataset::{Column, Dataset, DatasetBuilder, Sequence, Value};
 pub use crate::error::{Error, Result, hint, nearest, require};
-pub use crate::evaluation::{Decode, Evaluation, evaluate};
+pub use crate::evaluation::{Decode, Evaluation, Probabilities, evaluate, require_marginals};
 pub use crate::feature_map::{FeatureMap, Links, Target};
 pub use crate::features::{FeatureSpec, Features, FittedFeatures, Link, Pairs};
 pub use crate::graph::{Edge, Graph, Incidence, Shape};
@@ -59,7 +59,7 @@ pub use crate::inference::{Inference, KBest, Labelling, Sampler};
 pub use crate::learner::{Fit, Iteration, Learner, Next, Problem, Run, Trace};
 pub use crate::log_linear::{LogLinear, Scorer};
 pub use crate::messages::{MessagePassing, Messages};
-pub use crate::metric::Metric;
+pub use crate::metric::{Metric, Needs};
 pub use crate::model::{BoundModel, Model};
 pub use crate::names::Names;
 pub use crate::plugin::Plugin;

@@ -1,7 +1,8 @@
 use std::fmt::Debug;
 
-use crate::error::Result;
-use crate::evaluation::Evaluation;
+use crate::error::{Error, Result};
+use crate::evaluation::{Evaluation, require_marginals};
+use crate::inference::Inference;
 
 /// A number that says how good predictions are.
 #[typetag::serde(tag = "type")]
@@ -10,6 +11,38 @@ pub trait Metric: Debug + Send + Sync {
     fn name(&self) -> String;
     /// Whether larger values are better.
     fn higher_is_better(&self) -> bool;
+    /// What it looks at beside labels.
+    fn needs(&self) -> Needs {
+        Needs::Labels
+    }
     /// The value; a ratio without any case to count is 0, never NaN.
     fn measure(&self, of: &Evaluation) -> Result<f64>;
+}
+
+/// What a metric looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Predicted labels.
+    Labels,
+    /// log Z and marginals too.
+    Probabilities,
+    /// And those of an inference to compare with.
+    Reference,
+}
+
+impl Needs {
+    /// Refuses an inference, or a reference, that does not give what is needed, before anything is trained.
+    pub fn check(self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
+        match (self, reference) {
+            (Needs::Labels, _) => Ok(()),
+            (Needs::Probabilities, _) => require_marginals(inference),
+            (Needs::Reference, None) => Err(Error::data(
+                "it compares with a `reference` inference, such as `junction-tree`, and there is none",
+            )),
+            (Needs::Reference, Some(reference)) => {
+                require_marginals(inference)?;
+                require_marginals(reference).map_err(|error| error.at("reference"))
+            }
+        }
+    }
 }

@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Label;
+use crate::beliefs::Bound;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
 use crate::graph::offsets;
-use crate::metric::Metric;
+use crate::metric::{Metric, Needs};
 
 /// `part / whole`, and 0 when there is nothing to divide by.
 fn ratio(part: f64, whole: f64) -> f64 {
@@ -18,7 +19,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 macro_rules! metric {
-    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $measure:expr) => {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, needs = $needs:ident, $measure:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
@@ -34,9 +35,12 @@ macro_rules! metric {
             fn higher_is_better(&self) -> bool {
                 $higher
             }
+            fn needs(&self) -> Needs {
+                Needs::$needs
+            }
             fn measure(&self, of: &Evaluation) -> Result<f64> {
-                let measure: fn(&Evaluation) -> f64 = $measure;
-                Ok(measure(of))
+                let measure: fn(&Evaluation) -> Result<f64> = $measure;
+                measure(of)
             }
         }
     };
@@ -44,55 +48,94 @@ macro_rules! metric {
 
 metric!(
     /// The fraction of positions with the right label.
-    Accuracy, "accuracy", "accuracy", higher = true, |of| {
+    Accuracy, "accuracy", "accuracy", higher = true, needs = Labels, |of| {
         let (mut right, mut all) = (0.0, 0.0);
         for (truth, predicted) in of.pairs() {
             all += 1.0;
             right += f64::from(truth == predicted);
         }
-        ratio(right, all)
+        Ok(ratio(right, all))
     }
 );
 
 metric!(
     /// The fraction of positions with a wrong label.
-    ErrorRate, "error", "error", higher = false, |of| {
+    ErrorRate, "error", "error", higher = false, needs = Labels, |of| {
         let (mut wrong, mut all) = (0.0, 0.0);
         for (truth, predicted) in of.pairs() {
             all += 1.0;
             wrong += f64::from(truth != predicted);
         }
-        ratio(wrong, all)
+        Ok(ratio(wrong, all))
     }
 );
 
 metric!(
     /// The fraction of sequences without a single wrong label.
-    SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |of| {
+    SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, needs = Labels, |of| {
         let clean = |i: usize| {
             let range = of.data.range(i);
             let mut pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
             pairs.all(|(truth, predicted)| truth.is_none_or(|truth| truth == *predicted))
         };
-        ratio((0..of.data.len()).filter(|&i| clean(i)).count() as f64, of.data.len() as f64)
+        Ok(ratio((0..of.data.len()).filter(|&i| clean(i)).count() as f64, of.data.len() as f64))
     }
 );
 
 metric!(
     /// The sum of log p(y | x) over all sequences.
-    LogLikelihood, "log-likelihood", "log_likelihood", higher = true, |of| of.log_likelihood.iter().sum()
+    LogLikelihood, "log-likelihood", "log_likelihood", higher = true, needs = Probabilities, |of| {
+        Ok(of.probabilities()?.log_likelihood.iter().sum())
+    }
+);
+
+metric!(
+    /// How far marginals are from those of the reference inference: the mean over positions of ½ Σ_y |q(y) − p(y)|, the
+    /// largest difference that the probability of any set of labels has.
+    MarginalError, "marginal-error", "marginal_error", higher = false, needs = Reference, |of| {
+        let (ours, theirs) = of.compared()?;
+        let differences = ours.marginals.iter().zip(&theirs.marginals).map(|(q, p)| (q - p).abs());
+        Ok(ratio(0.5 * differences.sum::<f64>(), of.predicted.len() as f64))
+    }
+);
+
+metric!(
+    /// log Z minus that of the reference inference, over the number of positions: below 0 it is too small.
+    LogZError, "log-z-error", "log_z_error", higher = false, needs = Reference, |of| {
+        let (ours, theirs) = of.compared()?;
+        let differences = ours.log_z.iter().zip(&theirs.log_z).map(|(q, p)| q.value - p.value);
+        Ok(ratio(differences.sum(), of.predicted.len() as f64))
+    }
+);
+
+metric!(
+    /// The fraction of sequences whose log Z is not what the inference says of it: exact, a lower or an upper bound of the
+    /// reference's. An estimate promises nothing.
+    BrokenBounds, "broken-bounds", "broken_bounds", higher = false, needs = Reference, |of| {
+        let (ours, theirs) = of.compared()?;
+        let broken = ours.log_z.iter().zip(&theirs.log_z).filter(|(q, p)| {
+            let (error, rounding) = (q.value - p.value, 1e-9 * (1.0 + p.value.abs()));
+            match q.bound {
+                Bound::Exact => error.abs() > rounding,
+                Bound::Lower => error > rounding,
+                Bound::Upper => error < -rounding,
+                Bound::Estimate => false,
+            }
+        });
+        Ok(ratio(broken.count() as f64, of.data.len() as f64))
+    }
 );
 
 metric!(
     /// The mean F1 of all labels that occur among the true or the predicted ones.
     ///
     /// A true label that the model does not have occurs too, with an F1 of 0.
-    MacroF1, "macro-f1", "macro_f1", higher = true, |of| {
+    MacroF1, "macro-f1", "macro_f1", higher = true, needs = Labels, |of| {
         let confusion = Confusion::of(of);
         let present = (0..confusion.n_labels()).filter(|&y| confusion.truth(y) + confusion.predicted(y) > 0);
         let scores: Vec<f64> = present.map(|y| confusion.f1(y)).collect();
         let foreign: HashSet<Label> = of.pairs().map(|pair| pair.0).filter(|&y| Dataset::is_foreign(y)).collect();
-        ratio(scores.iter().sum(), (scores.len() + foreign.len()) as f64)
+        Ok(ratio(scores.iter().sum(), (scores.len() + foreign.len()) as f64))
     }
 );
 
@@ -100,7 +143,7 @@ metric!(
     /// F1 of whole chunks, as conlleval counts them in BIO, IOB1 and BIOES labels.
     ///
     /// Positions whose true label is unknown are outside of every chunk, true or predicted.
-    ChunkF1, "chunk-f1", "chunk_f1", higher = true, |of| {
+    ChunkF1, "chunk-f1", "chunk_f1", higher = true, needs = Labels, |of| {
         let (mut right, mut found, mut wanted) = (0.0, 0.0, 0.0);
         for i in 0..of.data.len() {
             let (range, shape) = (of.data.range(i), of.data.shape(i));
@@ -113,7 +156,7 @@ metric!(
             found += guess.len() as f64;
             wanted += truth.len() as f64;
         }
-        ratio(2.0 * right, found + wanted)
+        Ok(ratio(2.0 * right, found + wanted))
     }
 );
 

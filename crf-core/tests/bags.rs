@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use common::features;
 use crf_core::metrics::{Confusion, MacroF1};
-use crf_core::{
-    Alphabet, Bound, Channel, ChannelKind, Dataset, DatasetBuilder, Evaluation, Metric as _, Value,
-};
+use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Evaluation, Metric as _, Value};
 
 fn channels() -> Vec<Channel> {
     vec![Channel { name: "attributes".into(), kind: ChannelKind::Bag(Alphabet::default()) }]
@@ -73,8 +71,7 @@ fn foreign_labels_keep_their_names_and_are_always_wrong() {
     let foreign = data.labels()[2].unwrap();
     assert!(Dataset::is_foreign(foreign));
     assert_eq!(data.label_name(0, foreign), "y");
-    let (predicted, log_likelihood) = (vec![0; 4], vec![f64::NEG_INFINITY]);
-    let evaluation = Evaluation { data, predicted, log_likelihood, bound: Bound::Exact };
+    let evaluation = Evaluation { data, predicted: vec![0; 4], probabilities: None, reference: None };
     // Label n has precision 1/4 and recall 1; x and y have an F1 of 0.
     let macro_f1 = MacroF1 {}.measure(&evaluation).unwrap();
     assert!((macro_f1 - 0.4 / 3.0).abs() < 1e-12, "{macro_f1}");

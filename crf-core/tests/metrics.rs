@@ -7,16 +7,20 @@ use std::sync::Arc;
 
 use common::{labelled, two_kinds};
 use crf_core::metrics::{
-    Accuracy, ChunkF1, Confusion, ErrorRate, LogLikelihood, MacroF1, OfLabel, Quality, SequenceAccuracy,
+    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorRate, LogLikelihood, LogZError, MacroF1, MarginalError,
+    OfLabel, Quality, SequenceAccuracy,
 };
-use crf_core::{Bound, Dataset, DatasetBuilder, Evaluation, Graph, Label, Metric};
+use crf_core::{
+    Bound, Dataset, DatasetBuilder, Effort, Evaluation, Graph, Label, LogZ, Metric, Probabilities,
+};
 
 const LABELS: &[&str] = &["cat", "dog", "owl"];
 
 fn evaluation(data: Dataset, predicted: Vec<Label>) -> Evaluation {
     assert_eq!(data.n_positions(), predicted.len());
     let log_likelihood = (0..data.len()).map(|i| -(i as f64) - 0.5).collect();
-    Evaluation { data: Arc::new(data), predicted, log_likelihood, bound: Bound::Exact }
+    let probabilities = Probabilities { log_likelihood, ..Probabilities::default() };
+    Evaluation { data: Arc::new(data), predicted, probabilities: Some(probabilities), reference: None }
 }
 
 /// Predictions as words, one string per sequence.
@@ -144,4 +148,40 @@ fn names_and_directions_are_those_of_result_columns() {
     assert_eq!((metric.name().as_str(), metric.higher_is_better()), ("recall(dog)", true));
     assert_eq!((ErrorRate {}.name().as_str(), ErrorRate {}.higher_is_better()), ("error", false));
     assert_eq!(SequenceAccuracy {}.name(), "sequence_accuracy");
+}
+
+/// Two sequences of three positions in all; log Z of the given worth, and the marginals of the first label.
+fn answers(log_z: [(f64, Bound); 2], first: [f64; 3]) -> Evaluation {
+    let log_z = log_z.map(|(value, bound)| LogZ { value, bound, effort: Effort::DIRECT }).to_vec();
+    let marginals = first.iter().flat_map(|&p| [p, 1.0 - p, 0.0]).collect();
+    let probabilities = Some(Probabilities { log_z, marginals, log_likelihood: vec![0.0; 2] });
+    Evaluation { probabilities, ..predict(LABELS, &["cat dog", "dog"], &["cat cat", "dog"]) }
+}
+
+#[test]
+fn answers_are_compared_with_those_of_a_reference() {
+    let mut of = answers([(2.0, Bound::Lower), (5.0, Bound::Upper)], [0.5, 0.25, 1.0]);
+    assert_eq!(of.confidence().unwrap(), [0.5, 0.25, 0.0]);
+    let exact = answers([(2.6, Bound::Exact), (4.7, Bound::Exact)], [0.75, 0.25, 0.5]);
+    of.reference = Some(Box::new(exact));
+    let measure = |metric: &dyn Metric, of: &Evaluation| metric.measure(of).unwrap();
+    assert!((measure(&MarginalError {}, &of) - 0.75 / 3.0).abs() < 1e-15);
+    assert!((measure(&LogZError {}, &of) - (-0.6 + 0.3) / 3.0).abs() < 1e-15);
+    assert_eq!(measure(&BrokenBounds {}, &of), 0.0);
+    for (bound, broken) in [(Bound::Upper, 0.5), (Bound::Exact, 0.5), (Bound::Estimate, 0.0)] {
+        of.probabilities.as_mut().unwrap().log_z[0].bound = bound;
+        assert_eq!(measure(&BrokenBounds {}, &of), broken, "{bound:?}");
+    }
+}
+
+#[test]
+fn a_metric_says_what_it_misses() {
+    let mut of = example();
+    let refused = |metric: &dyn Metric, of: &Evaluation| metric.measure(of).unwrap_err().to_string();
+    let alone = "there is no reference inference to compare the answers with";
+    assert_eq!(refused(&MarginalError {}, &of), alone);
+    of.probabilities = None;
+    let labels_only = "the inference finds labellings only, so neither log Z nor marginals are known";
+    assert_eq!(refused(&LogLikelihood {}, &of), labels_only);
+    assert_eq!(Accuracy {}.measure(&of).unwrap(), 5.0 / 7.0);
 }

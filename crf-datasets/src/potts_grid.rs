@@ -1,17 +1,12 @@
 use std::sync::Arc;
 
-use crf_core::{
-    Alphabet, Channel, ChannelKind, Edge, Graph, NodeKind, Relation, Result, Rng, Schema, Seed, Source,
-    Splits, Value, require,
-};
-use rand::RngExt as _;
+use crf_core::{Alphabet, Channel, ChannelKind, Graph, Result, Seed, Source, Splits, Value, require};
 use rand_distr::Distribution as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::grid::{Grid, Potts};
 use crate::noise::noise;
-use crate::parts::Parts;
-use crate::size::Size;
 
 /// Noisy images of smooth label fields: a Potts model on a grid (Geman & Geman 1984).
 ///
@@ -62,54 +57,9 @@ impl Default for PottsGrid {
 }
 
 impl PottsGrid {
-    fn parts(&self) -> Parts {
-        let size = |sequences| Size { sequences, length: self.rows * self.columns };
-        Parts { train: size(self.train), holdout: self.holdout.map(size), test: size(self.test) }
-    }
-
-    fn schema(&self) -> Result<Schema> {
-        let channels = vec![Channel { name: "brightness".into(), kind: ChannelKind::Real }];
-        let labels = Alphabet::new((0..self.labels).map(|label| label.to_string()));
-        let relation = |name: &str| Relation { name: name.into(), tail: 0, head: 0 };
-        let kinds = vec![NodeKind { name: "label".into(), labels }];
-        Schema::graph(channels, kinds, vec![relation("right"), relation("down")])
-    }
-
-    /// The edges of an image, node by node: first to the right, then down.
-    fn edges(&self) -> Vec<Edge> {
-        let (rows, columns) = (self.rows as u32, self.columns as u32);
-        let of = |u: u32| {
-            let right = (u % columns + 1 < columns).then_some(Edge { u, v: u + 1, relation: 0 });
-            let down = (u / columns + 1 < rows).then_some(Edge { u, v: u + columns, relation: 1 });
-            right.into_iter().chain(down)
-        };
-        (0..rows * columns).flat_map(of).collect()
-    }
-
-    /// A label field, row by row.
-    fn field(&self, edges: &[Edge], rng: &mut Rng) -> Vec<usize> {
-        let mut neighbours = vec![Vec::with_capacity(4); self.rows * self.columns];
-        for edge in edges {
-            neighbours[edge.u as usize].push(edge.v as usize);
-            neighbours[edge.v as usize].push(edge.u as usize);
-        }
-        let mut field: Vec<usize> = neighbours.iter().map(|_| rng.random_range(0..self.labels)).collect();
-        let weight_of: Vec<f64> = (0..=4).map(|equal| (self.coupling * f64::from(equal)).exp()).collect();
-        let mut equal = vec![0; self.labels];
-        for _ in 0..self.sweeps {
-            for (n, around) in neighbours.iter().enumerate() {
-                equal.fill(0);
-                around.iter().for_each(|&m| equal[field[m]] += 1);
-                let weights = equal.iter().map(|&equal| weight_of[equal]);
-                let mut left = rng.random::<f64>() * weights.clone().sum::<f64>();
-                let chosen = weights.take(self.labels - 1).position(|weight| {
-                    left -= weight;
-                    left < 0.0
-                });
-                field[n] = chosen.unwrap_or(self.labels - 1);
-            }
-        }
-        field
+    fn grid(&self) -> Grid {
+        let Self { rows, columns, train, holdout, test, .. } = *self;
+        Grid { rows, columns, train, holdout, test }
     }
 }
 
@@ -118,13 +68,8 @@ crf_core::plugin!("source", PottsGrid, "potts-grid");
 #[typetag::serde(name = "potts-grid")]
 impl Source for PottsGrid {
     fn check(&self) -> Result<()> {
-        for (key, side) in [("rows", self.rows), ("columns", self.columns)] {
-            require((1..=10_000).contains(&side), key, "between 1 and 10,000", side)?;
-        }
-        let images = [("train", self.train), ("holdout", self.holdout.unwrap_or(1)), ("test", self.test)];
-        for (key, count) in images.into_iter().chain([("sweeps", self.sweeps)]) {
-            require(count > 0, key, "at least 1", count)?;
-        }
+        self.grid().check()?;
+        require(self.sweeps > 0, "sweeps", "at least 1", self.sweeps)?;
         require(self.labels >= 2, "labels", "at least 2", self.labels)?;
         let range = "a number between -100 and 100";
         require(self.coupling.abs() <= 100.0, "coupling", range, self.coupling)?;
@@ -133,11 +78,15 @@ impl Source for PottsGrid {
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
-        let (noise, schema) = (noise(self.noise)?, Arc::new(self.schema()?));
-        let edges = self.edges();
-        let graph = Graph::new(&schema, vec![0; self.rows * self.columns], edges.clone())?;
-        self.parts().draw(&schema, seed, |_, _, rng, out| {
-            for label in self.field(&edges, rng) {
+        let channels = vec![Channel { name: "brightness".into(), kind: ChannelKind::Real }];
+        let labels = Alphabet::new((0..self.labels).map(|label| label.to_string()));
+        let (noise, schema) = (noise(self.noise)?, Arc::new(Grid::schema(channels, labels)?));
+        let (edges, n_nodes) = (self.grid().edges(), self.rows * self.columns);
+        let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
+        let (couplings, fields) = (vec![self.coupling; edges.len()], vec![0.0; n_nodes * self.labels]);
+        let model = Potts { edges: &edges, couplings: &couplings, fields: &fields, labels: self.labels };
+        self.grid().parts().draw(&schema, seed, |_, _, rng, out| {
+            for label in model.draw(self.sweeps, rng) {
                 out.push(&[Value::Real(label as f64 + noise.sample(rng))], Some(label as u32))?;
             }
             out.end_graph(graph.clone())

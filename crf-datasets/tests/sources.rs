@@ -211,8 +211,8 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
 fn every_source_is_listed_with_a_one_line_summary() {
     let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
     let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
-    let generators = ["coupled-chains", "observation-driven-transitions", "pima-markov", "potts-grid"];
-    let generators = [&generators[..], &["redundant-observations"]].concat();
+    let generators = ["coupled-chains", "ising-grid", "observation-driven-transitions", "pima-markov"];
+    let generators = [&generators[..], &["potts-grid", "redundant-observations"]].concat();
     let mut all = [&generators[..], &["file", "held-out", "linked", "ocr"]].concat();
     all.sort_unstable();
     assert_eq!(tags, all);

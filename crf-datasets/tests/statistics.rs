@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
+    Corpus, Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
 };
 use crf_datasets::{
-    CoupledChains, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,
+    CoupledChains, IsingGrid, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid,
+    RedundantObservations, Signs, Size,
 };
 
 const N: usize = 40_000;
@@ -219,21 +220,61 @@ fn potts_images_follow_the_log_linear_model_that_their_documentation_states() {
         }
     };
     let model = LogLinear::new(map.clone(), (0..map.len()).map(weight).collect()).unwrap();
-    let model = model.bind(&corpus).unwrap();
-    let equal = |y: &[Label]| equal_neighbours(&data, y);
-    // The derivative of the log-likelihood by β is 0 at the truth, up to chance.
+    unbiased(&model, &corpus, |_, y| equal_neighbours(&data, y));
+}
+
+/// Holds a statistic of the labels against its expectation under the true model: the derivative of the log-likelihood by
+/// the statistic's weight is 0 at the truth, up to chance.
+fn unbiased(model: &LogLinear, corpus: &Corpus, statistic: impl Fn(usize, &[Label]) -> f64) {
+    let model = model.bind(corpus).unwrap();
     let mut scratch = Scratch::new();
-    let surplus: Vec<f64> = (0..IMAGES)
-        .map(|i| {
-            let p = model.fill(i, &mut scratch).unwrap();
-            let log_z = oracle::log_z(&p);
-            let expected = oracle::all_labellings(&p);
-            let expected = expected.iter().map(|y| (y.score - log_z).exp() * equal(&y.labels));
-            equal(&labels(&data.sequence(i))) - expected.sum::<f64>()
-        })
-        .collect();
-    let (sum, squares) = surplus.iter().fold((0.0, 0.0), |(sum, squares), d| (sum + d, squares + d * d));
+    let surplus = (0..corpus.len()).map(|i| {
+        let p = model.fill(i, &mut scratch).unwrap();
+        let log_z = oracle::log_z(&p);
+        let expected = oracle::all_labellings(&p);
+        let expected = expected.iter().map(|y| (y.score - log_z).exp() * statistic(i, &y.labels));
+        statistic(i, &labels(&corpus.data().sequence(i))) - expected.sum::<f64>()
+    });
+    let (sum, squares) = surplus.fold((0.0, 0.0), |(sum, squares), d| (sum + d, squares + d * d));
     assert!(f64::abs(sum) < 4.0 * f64::sqrt(squares), "{sum} with a deviation of {}", f64::sqrt(squares));
+}
+
+#[test]
+fn ising_grids_follow_the_log_linear_model_that_their_documentation_states() {
+    let (rows, columns, train_on) = (2, 3, 2000);
+    let grid = IsingGrid { rows, columns, field: 0.8, coupling: 0.9, train: train_on, ..Default::default() };
+    for signs in [Signs::Attractive, Signs::Mixed] {
+        let data = Arc::new(train(&IsingGrid { signs, ..grid.clone() }));
+        let features = r#"[
+            {"state": {"type": "value", "channels": ["field"]}},
+            {"transition": {"type": "value", "channels": ["right"]}, "relation": "right"},
+            {"transition": {"type": "value", "channels": ["down"]}, "relation": "down"}
+        ]"#;
+        let fitted = serde_json::from_str::<Features>(features).unwrap().fit(&data).unwrap();
+        let corpus = fitted.encode(data.clone()).unwrap();
+        let map = Arc::new(fitted.map(&corpus).unwrap());
+        let weight = |k: usize| match map.feature(k).1 {
+            Target::State(y) => 2.0 * f64::from(y),
+            Target::Transition(before, now) => 2.0 * f64::from(u8::from(before == now)),
+        };
+        let model = LogLinear::new(map.clone(), (0..map.len()).map(weight).collect()).unwrap();
+        let spin = |y: Label| 2.0 * f64::from(y) - 1.0;
+        unbiased(&model, &corpus, |i, y| {
+            y.iter().zip(data.sequence(i).real(0)).map(|(&y, field)| field * spin(y)).sum()
+        });
+        unbiased(&model, &corpus, |i, y| {
+            let (x, shape) = (data.sequence(i), data.shape(i));
+            let edge = |e: usize| {
+                let (u, v) = shape.ends(e);
+                x.real(1 + shape.relation(e) as usize)[v] * spin(y[u]) * spin(y[v])
+            };
+            (0..shape.n_edges()).map(edge).sum()
+        });
+        let couplings =
+            (0..data.len()).flat_map(|i| [1, 2].map(|c| data.sequence(i).real(c).to_vec()).concat());
+        let lowest = couplings.fold(0.0, f64::min);
+        assert!(if signs == Signs::Mixed { lowest < -0.85 } else { lowest == 0.0 }, "{lowest}");
+    }
 }
 
 #[test]

@@ -40,11 +40,13 @@ mod optimizer;
 mod owl_qn;
 mod watch;
 
+mod fixed;
 mod hmm;
 mod likelihood;
 mod mle;
 mod perceptron;
 
+pub use crate::fixed::Fixed;
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;

@@ -113,7 +113,8 @@ fn patience_keeps_the_weights_that_did_best_on_the_validation_data() {
             crf_core::evaluate(&*fit.model, &valid.corpus, &INFERENCE, crf_core::Decode::Viterbi).unwrap();
         let wrong = evaluation.pairs().filter(|(truth, predicted)| truth != predicted).count() as f64;
         let weighted = |i: usize, log_likelihood: &f64| -valid.corpus.data().weight(i) * log_likelihood;
-        let loss: f64 = evaluation.log_likelihood.iter().enumerate().map(|(i, l)| weighted(i, l)).sum();
+        let log_likelihood = &evaluation.probabilities().unwrap().log_likelihood;
+        let loss: f64 = log_likelihood.iter().enumerate().map(|(i, l)| weighted(i, l)).sum();
         assert!(wrong == best || (loss - best).abs() < 1e-9 * best, "{wrong} or {loss} vs {best}");
     }
 }

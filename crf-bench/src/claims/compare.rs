@@ -26,15 +26,47 @@ crf_core::plugin!("claim", Better, "better");
 #[typetag::serde(name = "better")]
 impl Claim for Better {
     fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
-        names.method("method", &self.method)?;
-        names.method("than", &self.than)?;
-        names.metric("metric", &self.metric)?;
-        names.at(&self.at)
+        check(names, [("method", &self.method), ("than", &self.than)], &self.metric, &self.at)
     }
 
     fn judge(&self, summary: &Summary) -> Verdict {
         compare(summary, &self.method, &self.than, &self.metric, &self.at, "", |difference, higher| {
             if higher { difference.low() > 0.0 } else { difference.high() < 0.0 }
+        })
+    }
+}
+
+/// One method is no worse than another: its mean is better, or worse by `within` at most.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoWorse {
+    /// The method that should be no worse.
+    pub method: String,
+    /// The other one.
+    pub than: String,
+    /// Which metric.
+    pub metric: String,
+    /// At which points; the claim must hold at all of them.
+    #[serde(default, skip_serializing_if = "At::is_empty")]
+    pub at: At,
+    /// By how much the mean may be worse; 0 when left out.
+    #[serde(default)]
+    pub within: f64,
+}
+
+crf_core::plugin!("claim", NoWorse, "no-worse");
+
+#[typetag::serde(name = "no-worse")]
+impl Claim for NoWorse {
+    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+        check(names, [("method", &self.method), ("than", &self.than)], &self.metric, &self.at)
+    }
+
+    fn judge(&self, summary: &Summary) -> Verdict {
+        let allowed = format!(", of which {} is allowed", self.within);
+        compare(summary, &self.method, &self.than, &self.metric, &self.at, &allowed, |difference, higher| {
+            let loss = if higher { -difference.mean } else { difference.mean };
+            loss <= self.within
         })
     }
 }
@@ -61,10 +93,7 @@ crf_core::plugin!("claim", Equal, "equal");
 #[typetag::serde(name = "equal")]
 impl Claim for Equal {
     fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
-        names.method("method", &self.method)?;
-        names.method("other", &self.other)?;
-        names.metric("metric", &self.metric)?;
-        names.at(&self.at)
+        check(names, [("method", &self.method), ("other", &self.other)], &self.metric, &self.at)
     }
 
     fn judge(&self, summary: &Summary) -> Verdict {
@@ -73,6 +102,12 @@ impl Claim for Equal {
             difference.mean.abs() <= self.within
         })
     }
+}
+
+fn check(names: &Names<'_>, methods: [(&str, &str); 2], metric: &str, at: &At) -> Result<(), Fault> {
+    methods.into_iter().try_for_each(|(key, method)| names.method(key, method))?;
+    names.metric("metric", metric)?;
+    names.at(at)
 }
 
 /// Judges the difference of two methods at each point; `holds` also learns whether higher is better, and `note` ends
@@ -111,6 +146,13 @@ mod tests {
         assert_eq!(holds(BETTER, &summary(&[0.1, 0.2], &[0.2, 0.3])), Some(true));
         assert_eq!(holds(BETTER, &summary(&[0.1, 0.3], &[0.2, 0.2])), Some(false));
         assert_eq!(holds(BETTER, &summary(&[0.1, 0.2], &[0.1001, 0.3])), Some(false));
+    }
+
+    #[test]
+    fn no_worse_allows_a_little_loss_and_any_gain() {
+        let no_worse = r#"no-worse = { method = "A", than = "B", metric = "error", within = 0.01 }"#;
+        assert_eq!(holds(no_worse, &summary(&[0.2, 0.105], &[0.3, 0.1])), Some(true));
+        assert_eq!(holds(no_worse, &summary(&[0.2, 0.115], &[0.3, 0.1])), Some(false));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod flat;
 mod trend;
 
 pub use bounds::{AtLeast, AtMost};
-pub use compare::{Better, Equal};
+pub use compare::{Better, Equal, NoWorse};
 pub use crosses::Crosses;
 pub use extremes::{LowestAt, PeaksAt};
 pub use flat::Flat;

@@ -10,6 +10,7 @@ use super::constraints::ConstraintsArgs;
 use super::format::FormatArgs;
 use super::tag::DecodeArg;
 use super::{print_facts, print_json, terminal};
+use crate::calibration::Calibration;
 use crate::data::file_name;
 use crate::error::Result;
 use crate::report::markdown;
@@ -69,7 +70,8 @@ fn print(scores: &Scores, out: &mut dyn Write) -> Result<()> {
     };
     let head = ["label", "precision", "recall", "f1", "true", "predicted"];
     let labels = markdown(&head, scores.labels.iter().map(row).collect(), 5);
-    let bins = &scores.calibration.bins;
+    writeln!(out, "\n{labels}").map_err(terminal)?;
+    let Some(Calibration { bins, .. }) = &scores.calibration else { return Ok(()) };
     let step = 1.0 / bins.len() as f64;
     let row = |(i, bin): (usize, &crate::Bin)| {
         let from = i as f64 * step;
@@ -82,5 +84,5 @@ fn print(scores: &Scores, out: &mut dyn Write) -> Result<()> {
     };
     let head = ["probability", "confidence", "accuracy", "count"];
     let bins = markdown(&head, bins.iter().enumerate().map(row).collect(), 3);
-    writeln!(out, "\n{labels}\n\n{bins}").map_err(terminal)
+    writeln!(out, "\n{bins}").map_err(terminal)
 }

@@ -124,6 +124,9 @@ fn send_lines(file: &Path, to: &SyncSender<CoreResult<Line>>) -> CoreResult<()> 
         if read.map_err(|source| CoreError::Io { path: name.clone().into(), source })? == 0 {
             break;
         }
+        if number == 1 && json.starts_with("\u{feff}".as_bytes()) {
+            json.drain(.."\u{feff}".len());
+        }
         let place = format!("{name}:{number}");
         if !json.trim_ascii().is_empty() && to.send(Ok(Line { place, json })).is_err() {
             break;

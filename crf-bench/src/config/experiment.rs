@@ -1,6 +1,6 @@
 use crf_core::metrics::{ErrorRate, LogLikelihood, SequenceAccuracy};
-use crf_core::plugin::{named, named_list};
-use crf_core::{Metric, Source};
+use crf_core::plugin::{named, named_list, named_option};
+use crf_core::{Inference, Metric, Source};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -35,6 +35,9 @@ pub struct Experiment {
     /// What is compared.
     #[serde(deserialize_with = "in_order", serialize_with = "as_table")]
     pub methods: Vec<(String, Method)>,
+    /// The inference that the answers of all methods are compared with, for metrics that do.
+    #[serde(default, deserialize_with = "named_option", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Box<dyn Inference>>,
     /// What is drawn.
     #[serde(default)]
     pub figure: Figure,
@@ -57,8 +60,19 @@ pub struct Figure {
     /// The metric along the vertical axis; the first one when nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y: Option<String>,
+    /// The sweep key that has a panel for each of its values; all lines are in one when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub panels: Option<String>,
+    /// What the horizontal axis is called; its key when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x_title: Option<String>,
+    /// What the vertical axis is called; its metric when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub y_title: Option<String>,
     /// Whether the horizontal axis is logarithmic.
     pub log_x: bool,
+    /// Whether the vertical axis is logarithmic; means that are not positive are then left out.
+    pub log_y: bool,
     /// A sentence below the figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caption: Option<String>,

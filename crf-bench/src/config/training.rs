@@ -95,7 +95,15 @@ impl Readable for Training {
             feature.of.check().map_err(fault(root.child("features").child(i)))?;
         }
         self.learner.check().map_err(fault(root.child("learner")))?;
-        self.inference.check().map_err(fault(root.child("inference")))
+        self.inference.check().map_err(fault(root.child("inference")))?;
+        self.decode().check(&*self.inference).map_err(fault(root.child("decode")))?;
+        match &self.tune {
+            None => Ok(()),
+            Some(tune) => {
+                let needed = tune.by.needs().check(&*self.inference, None);
+                needed.map_err(fault(root.child("tune").child("by")))
+            }
+        }
     }
 }
 

@@ -31,8 +31,8 @@ pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> 
     let root = KeyPath::default();
     let names = Names::of(experiment, strict);
     let figure = root.child("figure");
-    if let Some(x) = &experiment.figure.x {
-        names.along("x", x).map_err(|fault| fault.below(&figure))?;
+    for (key, name) in [("x", &experiment.figure.x), ("panels", &experiment.figure.panels)] {
+        name.as_ref().map_or(Ok(()), |name| names.along(key, name)).map_err(|fault| fault.below(&figure))?;
     }
     if let Some(y) = &experiment.figure.y {
         names.metric("y", y).map_err(|fault| fault.below(&figure))?;
@@ -64,7 +64,9 @@ pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Fau
     let root = KeyPath::default();
     let fault = |path: KeyPath| move |error| Fault::plugin(path, &error, config);
     experiment.dataset.check().map_err(fault(root.child("dataset")))?;
-    for (name, Method { features, learner, inference, selector, .. }) in &experiment.methods {
+    let reference = experiment.reference.as_deref();
+    reference.map_or(Ok(()), |reference| reference.check().map_err(fault(root.child("reference"))))?;
+    for (name, Method { features, learner, inference, selector, decode }) in &experiment.methods {
         let path = root.child("methods").child(name);
         for (i, feature) in features.0.iter().enumerate() {
             feature.of.check().map_err(fault(path.child("features").child(i)))?;
@@ -72,6 +74,12 @@ pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Fau
         learner.check().map_err(fault(path.child("learner")))?;
         inference.check().map_err(fault(path.child("inference")))?;
         selector.check().map_err(fault(path.child("selector")))?;
+        decode.check(&**inference).map_err(fault(path.child("decode")))?;
+        for (i, metric) in experiment.metrics.iter().enumerate() {
+            let needed = metric.needs().check(&**inference, reference);
+            let needed = needed.map_err(|error| error.at(format!("the metric `{}`", metric.name())));
+            needed.map_err(fault(root.child("metrics").child(i)))?;
+        }
     }
     Ok(())
 }

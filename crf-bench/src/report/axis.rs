@@ -43,9 +43,9 @@ impl Axis {
         Axis { low: -0.5, high: names.len() as f64 - 0.5, log: false, ticks }
     }
 
-    /// Where a value lies between the ends, from 0 to 1.
+    /// Where a value lies between the ends, from 0 to 1; what has no logarithm, at the lower end.
     pub(super) fn at(&self, value: f64) -> f64 {
-        let place = |value: f64| if self.log { value.ln() } else { value };
+        let place = |value: f64| if self.log { value.max(self.low).ln() } else { value };
         (place(value) - place(self.low)) / (place(self.high) - place(self.low))
     }
 }

@@ -10,9 +10,18 @@ pub(super) struct Chart {
     pub(super) y_title: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
-    pub(super) series: Vec<Series>,
+    /// Side by side; all have the same axes and as many series.
+    pub(super) panels: Vec<Panel>,
     /// Whether the points of a series are joined.
     pub(super) joined: bool,
+}
+
+/// A part of the figure with axes of its own.
+#[derive(Debug)]
+pub(super) struct Panel {
+    /// What it shows; nothing when it is the only one.
+    pub(super) title: String,
+    pub(super) series: Vec<Series>,
 }
 
 /// One line of the figure.
@@ -36,25 +45,42 @@ impl Chart {
     pub(super) fn new(summary: &Summary, figure: &Figure) -> Self {
         let metric = figure.y.as_deref().map_or(0, |name| summary.metric(name));
         let first_key = || summary.points.first().and_then(|point| point.iter().next()).map(|(key, _)| key);
-        let (x_title, x, series) = match figure.x.as_deref().or_else(first_key) {
-            Some(key) => along(summary, key, metric, figure.log_x),
+        let (x_title, x, panels) = match figure.x.as_deref().or_else(first_key) {
+            Some(key) => along(summary, key, figure.panels.as_deref(), metric, figure.log_x),
             None => by_method(summary, metric),
         };
         let joined = !x_title.is_empty();
-        let ends = series.iter().flat_map(|series| &series.points).flat_map(|dot| {
-            let half = dot.of.half_width.unwrap_or(0.0);
-            [dot.of.mean - half, dot.of.mean + half]
-        });
-        let (low, high) = range(ends);
-        // A quantity that is never negative and comes near zero is shown with its zero.
-        let low = if low > 0.0 && low < 0.5 * high { 0.0 } else { low };
-        let y_title = summary.metrics[metric].name.replace('_', " ");
-        Chart { x_title, y_title, x, y: Axis::around(low, high), series, joined }
+        let dots = || panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.points);
+        let y = if figure.log_y {
+            // Intervals may reach below zero; those ends are not shown.
+            let (low, high) =
+                range(dots().flat_map(|dot| [dot.of.mean, upper(dot)]).filter(|&end| end > 0.0));
+            Axis::logarithmic(low, high)
+        } else {
+            let (low, high) = range(dots().flat_map(|dot| [2.0 * dot.of.mean - upper(dot), upper(dot)]));
+            // A quantity that is never negative and comes near zero is shown with its zero.
+            Axis::around(if low > 0.0 && low < 0.5 * high { 0.0 } else { low }, high)
+        };
+        let titled = |title: &Option<String>, usual: String| title.clone().unwrap_or(usual);
+        let x_title = if joined { titled(&figure.x_title, x_title) } else { x_title };
+        let y_title = titled(&figure.y_title, summary.metrics[metric].name.replace('_', " "));
+        Chart { x_title, y_title, x, y, panels, joined }
     }
 }
 
-/// A line for each method and each combination of the other sweep keys.
-fn along(summary: &Summary, key: &str, metric: usize, log: bool) -> (String, Axis, Vec<Series>) {
+/// The upper end of a mark's interval.
+fn upper(dot: &Dot) -> f64 {
+    dot.of.mean + dot.of.half_width.unwrap_or(0.0)
+}
+
+/// A line for each method and each combination of the other sweep keys, in a panel for each value of one of them.
+fn along(
+    summary: &Summary,
+    key: &str,
+    panels: Option<&str>,
+    metric: usize,
+    log: bool,
+) -> (String, Axis, Vec<Panel>) {
     let value = |point: usize| summary.value(point, key);
     let label = |point: usize| value(point).map(show).unwrap_or_default();
     let mut names: Vec<String> = Vec::new();
@@ -76,29 +102,37 @@ fn along(summary: &Summary, key: &str, metric: usize, log: bool) -> (String, Axi
         }
         None => Axis::named(&names),
     };
+    let dot = |method: usize, point: usize| Dot {
+        x: place(point),
+        label: format!("{key} = {}", label(point)),
+        of: summary.estimate(method, point, metric),
+    };
+    let mut parts: Vec<Panel> = Vec::new();
     let lines = summary.lines(key, &toml::Table::new());
-    let series = (0..summary.methods.len())
-        .flat_map(|method| lines.iter().map(move |line| (method, line)).collect::<Vec<_>>());
-    let series = series.map(|(method, line)| {
+    for (method, line) in
+        (0..summary.methods.len()).flat_map(|method| lines.iter().map(move |line| (method, line)))
+    {
+        let title = panels.and_then(|panels| line.others.get(panels)).map(show).unwrap_or_default();
+        let others = line.others.filter(|key| Some(key) != panels);
         let name = &summary.methods[method];
-        let dot = |&point: &usize| Dot {
-            x: place(point),
-            label: format!("{key} = {}", label(point)),
-            of: summary.estimate(method, point, metric),
+        let series = Series {
+            name: if others.is_empty() { name.clone() } else { format!("{name}, {others}") },
+            points: line.points.iter().map(|&point| dot(method, point)).collect(),
         };
-        Series {
-            name: if line.others.is_empty() { name.clone() } else { format!("{name}, {}", line.others) },
-            points: line.points.iter().map(dot).collect(),
+        match parts.iter_mut().find(|panel| panel.title == title) {
+            Some(panel) => panel.series.push(series),
+            None => parts.push(Panel { title, series: vec![series] }),
         }
-    });
-    (key.to_owned(), axis, series.collect())
+    }
+    (key.to_owned(), axis, parts)
 }
 
 /// One mark for each method, where nothing is swept.
-fn by_method(summary: &Summary, metric: usize) -> (String, Axis, Vec<Series>) {
+fn by_method(summary: &Summary, metric: usize) -> (String, Axis, Vec<Panel>) {
     let series = summary.methods.iter().enumerate().map(|(method, name)| {
         let of = summary.estimate(method, 0, metric);
         Series { name: name.clone(), points: vec![Dot { x: method as f64, label: String::new(), of }] }
     });
-    (String::new(), Axis::named(&summary.methods), series.collect())
+    let panel = Panel { title: String::new(), series: series.collect() };
+    (String::new(), Axis::named(&summary.methods), vec![panel])
 }

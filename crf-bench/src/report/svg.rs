@@ -1,12 +1,15 @@
 use maud::{Markup, PreEscaped, html};
 
-use super::chart::{Chart, Dot, Series};
+use super::chart::{Chart, Dot, Panel, Series};
 use crate::config::Figure;
 use crate::summary::Summary;
 
 const LEFT: f64 = 64.0;
 const TOP: f64 = 16.0;
 const WIDTH: f64 = 520.0;
+/// Of each panel, where there are several side by side, and between two of them.
+const NARROW: f64 = 360.0;
+const GAP: f64 = 28.0;
 const HEIGHT: f64 = 320.0;
 const BOTTOM: f64 = 52.0;
 
@@ -37,8 +40,14 @@ const MARKERS: [&str; 6] = [
 /// The figure as an SVG document; the same results give the same bytes.
 pub fn figure(summary: &Summary, figure: &Figure, title: &str) -> Markup {
     let chart = Chart::new(summary, figure);
-    let longest = chart.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
-    let width = LEFT + WIDTH + if chart.joined { 68.0 + 9.0 * longest as f64 } else { 20.0 };
+    // Lines of one number are one method and setting in all panels.
+    let keys = chart.panels.iter().map(|panel| &panel.series).max_by_key(|series| series.len());
+    let keys = keys.map_or(&[][..], |series| &series[..]);
+    let longest = keys.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
+    let step = panel_width(&chart) + GAP;
+    let right = step * chart.panels.len().saturating_sub(1) as f64;
+    let width =
+        right + LEFT + panel_width(&chart) + if chart.joined { 68.0 + 9.0 * longest as f64 } else { 20.0 };
     let height = TOP + HEIGHT + BOTTOM;
     let about = match chart.x_title.as_str() {
         "" => format!("{title}: {} of each method", chart.y_title),
@@ -50,17 +59,25 @@ pub fn figure(summary: &Summary, figure: &Figure, title: &str) -> Markup {
             viewBox=(format!("0 0 {width:.0} {height:.0}"))
             width=(format!("{width:.0}")) height=(format!("{height:.0}")) {
             style { (PreEscaped(STYLE)) }
-            (axes(&chart))
-            @for (i, series) in chart.series.iter().enumerate() {
-                (line(&chart, i, series))
-                @if chart.joined { (key(i, series)) }
+            @for (k, panel) in chart.panels.iter().enumerate() {
+                g transform=(format!("translate({} 0)", step * k as f64)) {
+                    (axes(&chart, panel, k == 0))
+                    @for (i, series) in panel.series.iter().enumerate() { (line(&chart, i, series)) }
+                }
+            }
+            @if chart.joined {
+                g transform=(format!("translate({right} 0)")) {
+                    @for (i, series) in keys.iter().enumerate() { (key(&chart, i, series)) }
+                }
             }
         }
     }
 }
 
-fn axes(chart: &Chart) -> Markup {
-    let (right, floor) = (LEFT + WIDTH, TOP + HEIGHT);
+/// The frame of a panel; only the first says what its height means.
+fn axes(chart: &Chart, panel: &Panel, first: bool) -> Markup {
+    let (right, floor) = (LEFT + panel_width(chart), TOP + HEIGHT);
+    let middle = (LEFT + right) / 2.0;
     html! {
         g class="grid" color="#ddd" stroke="currentColor" {
             @for (value, _) in &chart.y.ticks {
@@ -68,16 +85,19 @@ fn axes(chart: &Chart) -> Markup {
             }
         }
         path fill="none" stroke="currentColor" d=(format!("M{LEFT} {TOP}V{floor}H{right}")) {}
-        @for (value, label) in &chart.y.ticks {
+        text text-anchor="middle" font-weight="bold" x=(middle) y=(TOP - 4.0) { (panel.title) }
+        @for (value, label) in chart.y.ticks.iter().filter(|_| first) {
             text text-anchor="end" x=(LEFT - 8.0) y=(format!("{:.2}", y(chart, *value) + 4.0)) { (label) }
         }
         @for (value, label) in &chart.x.ticks {
             path stroke="currentColor" d=(format!("M{:.2} {floor}v5", x(chart, *value))) {}
             text text-anchor="middle" x=(format!("{:.2}", x(chart, *value))) y=(floor + 20.0) { (label) }
         }
-        text text-anchor="middle" x=(LEFT + WIDTH / 2.0) y=(floor + 42.0) { (chart.x_title) }
-        text text-anchor="middle" transform=(format!("translate(16 {}) rotate(-90)", TOP + HEIGHT / 2.0)) {
-            (chart.y_title)
+        text text-anchor="middle" x=(middle) y=(floor + 42.0) { (chart.x_title) }
+        @if first {
+            text text-anchor="middle" transform=(format!("translate(16 {}) rotate(-90)", TOP + HEIGHT / 2.0)) {
+                (chart.y_title)
+            }
         }
     }
 }
@@ -115,8 +135,8 @@ fn mark(chart: &Chart, i: usize, series: &Series, dot: &Dot) -> Markup {
 }
 
 /// A line of the legend.
-fn key(i: usize, series: &Series) -> Markup {
-    let (left, top) = (LEFT + WIDTH + 14.0, TOP + 12.0 + 22.0 * i as f64);
+fn key(chart: &Chart, i: usize, series: &Series) -> Markup {
+    let (left, top) = (LEFT + panel_width(chart) + 14.0, TOP + 12.0 + 22.0 * i as f64);
     html! {
         g transform=(format!("translate({left} {top})")) {
             g class=(class(i)) color=(colour(i)) stroke="currentColor" stroke-width="1.6" {
@@ -128,8 +148,12 @@ fn key(i: usize, series: &Series) -> Markup {
     }
 }
 
+fn panel_width(chart: &Chart) -> f64 {
+    if chart.panels.len() > 1 { NARROW } else { WIDTH }
+}
+
 fn x(chart: &Chart, value: f64) -> f64 {
-    LEFT + WIDTH * chart.x.at(value)
+    LEFT + panel_width(chart) * chart.x.at(value)
 }
 
 fn y(chart: &Chart, value: f64) -> f64 {

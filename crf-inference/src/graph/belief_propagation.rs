@@ -12,7 +12,8 @@ use super::schedule::{Plan, Schedule};
 ///
 /// Sum-product for marginals and the Bethe estimate of log Z (Pearl 1988; Yedidia et al. 2005), max-product for the
 /// best labelling. Forests are recognised and take two sweeps; on other graphs the answer says whether messages
-/// converged. Parallel edges are a cycle too. What is forbidden is respected, but contradictions along cycles are found by a
+/// converged. Parallel edges are a cycle too; edges whose tables are constant, as those of a relation without features, close
+/// none, and only their own marginals are then not exact. What is forbidden is respected, but contradictions along cycles are found by a
 /// search that gives up after a million steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -1,4 +1,10 @@
-use crf_core::Shape;
+use crf_core::{Incidence, Potentials, Shape};
+
+/// Whether an edge ties its ends: a table of equal numbers only moves log Z, so that it closes no cycle.
+pub(super) fn ties(p: &Potentials<'_>, e: usize) -> bool {
+    let table = p.tables().of(e);
+    table.iter().any(|&x| x != table[0]) || table[0] == f64::NEG_INFINITY
+}
 
 /// An order of nodes: on a forest breadth first from the first node of each tree, so that each follows its only neighbour
 /// nearer to the root; on other graphs their own, in which neighbours mostly stand near to each other in memory.
@@ -10,13 +16,13 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Walks through a graph.
-    pub(super) fn fill(&mut self, shape: &Shape<'_>) {
+    /// Walks through a graph along the edges that tie.
+    pub(super) fn fill(&mut self, shape: &Shape<'_>, ties: impl Fn(usize) -> bool) {
         let n_nodes = shape.n_nodes();
         self.nodes.clear();
         self.seen.clear();
         self.seen.resize(n_nodes, false);
-        let (mut components, mut at) = (0, 0);
+        let (mut components, mut ends, mut at) = (0, 0, 0);
         for root in 0..n_nodes {
             if self.seen[root] {
                 continue;
@@ -28,14 +34,18 @@ impl Order {
                 let n = self.nodes[at] as usize;
                 at += 1;
                 for k in 0..shape.degree(n) {
-                    let other = shape.incidence(n, k).other;
+                    let Incidence { edge, other, .. } = shape.incidence(n, k);
+                    if !ties(edge as usize) {
+                        continue;
+                    }
+                    ends += 1;
                     if !std::mem::replace(&mut self.seen[other as usize], true) {
                         self.nodes.push(other);
                     }
                 }
             }
         }
-        self.forest = shape.n_edges() + components == n_nodes;
+        self.forest = ends / 2 + components == n_nodes;
         if !self.forest {
             self.nodes.clear();
             self.nodes.extend(0..n_nodes as u32);
@@ -47,7 +57,7 @@ impl Order {
         &self.nodes
     }
 
-    /// Whether no edge closes a cycle; then each node follows at most one of its neighbours.
+    /// Whether no edge that ties closes a cycle; then each node follows at most one of its neighbours.
     pub(super) fn is_forest(&self) -> bool {
         self.forest
     }

@@ -3,7 +3,7 @@
 use crf_core::{Beliefs, EdgeBeliefs, Effort, Error, Label, Messages, Potentials, Result, Shape};
 
 use super::net::{Factors, Net};
-use super::order::Order;
+use super::order::{Order, ties};
 use super::schedule::{Mail, Plan};
 use super::search;
 use super::semiring::{Products, Semiring};
@@ -168,7 +168,7 @@ impl Workspace {
     /// Walks through the graph; whether it is a forest.
     fn start(&mut self, p: &Potentials<'_>) -> Result<bool> {
         check_finite(p)?;
-        self.order.fill(&p.shape());
+        self.order.fill(&p.shape(), |e| ties(p, e));
         self.labels.resize(p.shape().n_nodes(), 0);
         Ok(self.order.is_forest())
     }

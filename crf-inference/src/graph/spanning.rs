@@ -4,7 +4,8 @@ use crf_core::Shape;
 ///
 /// Forests are built one after the other, each of those edges first that the ones before used least, until there are
 /// `at_least` and every edge is in one. Frequencies of edges in forests lie in the spanning tree polytope by construction, which
-/// is what makes a bound of the tree-reweighted free energy (Wainwright et al. 2005, §IV).
+/// is what makes a bound of the tree-reweighted free energy (Wainwright et al. 2005, §IV). Edges that tie nothing are in no forest
+/// and count once.
 #[derive(Debug, Default)]
 pub(super) struct Spanning {
     pub(super) rho: Vec<f64>, // [edges]
@@ -14,14 +15,14 @@ pub(super) struct Spanning {
 
 impl Spanning {
     /// The frequencies for one graph.
-    pub(super) fn fill(&mut self, shape: &Shape<'_>, at_least: u32) {
+    pub(super) fn fill(&mut self, shape: &Shape<'_>, ties: impl Fn(usize) -> bool, at_least: u32) {
         let n_edges = shape.n_edges();
         self.rho.clear();
         self.rho.resize(n_edges, 0.0);
         self.edges.clear();
-        self.edges.extend(0..n_edges as u32);
+        self.edges.extend((0..n_edges as u32).filter(|&e| ties(e as usize)));
         let mut forests = 0_u32;
-        while n_edges > 0 && (forests < at_least || self.rho[self.edges[0] as usize] == 0.0) {
+        while !self.edges.is_empty() && (forests < at_least || self.rho[self.edges[0] as usize] == 0.0) {
             self.root.clear();
             self.root.extend(0..shape.n_nodes() as u32);
             for &e in &self.edges {
@@ -36,7 +37,9 @@ impl Spanning {
             let rho = &self.rho;
             self.edges.sort_unstable_by(|&a, &b| rho[a as usize].total_cmp(&rho[b as usize]).then(a.cmp(&b)));
         }
-        self.rho.iter_mut().for_each(|count| *count /= f64::from(forests));
+        // An edge that ties is in some forest by now.
+        let frequency = |count: f64| if count == 0.0 { 1.0 } else { count / f64::from(forests) };
+        self.rho.iter_mut().for_each(|count| *count = frequency(*count));
     }
 }
 
@@ -60,10 +63,12 @@ mod tests {
         let parallel_and_bridge = [(7, 8), (7, 8), (8, 9)];
         let graph = Graph::bare(vec![2; 11], all_pairs.chain(parallel_and_bridge)).unwrap();
         let mut spanning = Spanning::default();
-        spanning.fill(&Shape::Graph(&graph), 10);
+        spanning.fill(&Shape::Graph(&graph), |_| true, 10);
         let rho = &spanning.rho;
         assert!(rho.iter().all(|&rho| rho > 0.0 && rho <= 1.0), "{rho:?}");
         assert!((rho[..21].iter().sum::<f64>() - 6.0).abs() < 1e-12);
         assert!((rho[21] + rho[22] - 1.0).abs() < 1e-12 && rho[23] == 1.0);
+        spanning.fill(&Shape::Graph(&graph), |e| e != 22, 10);
+        assert_eq!(spanning.rho[21..], [1.0; 3]);
     }
 }

@@ -4,6 +4,7 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::order::ties;
 use super::passing::{Passing, Workspace};
 use super::schedule::{Plan, Schedule};
 use super::spanning::Spanning;
@@ -35,8 +36,8 @@ impl Default for TreeReweighted {
 }
 
 impl TreeReweighted {
-    fn passing<'a>(&self, shape: &Shape<'_>, spanning: &'a mut Spanning) -> Passing<'a> {
-        spanning.fill(shape, self.forests);
+    fn passing<'a>(&self, p: &Potentials<'_>, spanning: &'a mut Spanning) -> Passing<'a> {
+        spanning.fill(&p.shape(), |e| ties(p, e), self.forests);
         let plan = Plan { schedule: self.schedule, tolerance: self.tolerance, max_sweeps: self.max_sweeps };
         Passing { plan, damping: self.damping, rho: &spanning.rho }
     }
@@ -64,7 +65,7 @@ impl Inference for TreeReweighted {
 
     fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         let Memory { spanning, workspace } = scratch.of();
-        let told = self.passing(&p.shape(), spanning).infer(p, out, workspace)?;
+        let told = self.passing(p, spanning).infer(p, out, workspace)?;
         let bound = match (told.is_forest, told.effort.stop) {
             (true, _) => Bound::Exact,
             (false, Stop::Converged) => Bound::Upper,
@@ -75,7 +76,7 @@ impl Inference for TreeReweighted {
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let Memory { spanning, workspace } = scratch.of();
-        let (is_best, effort) = self.passing(&p.shape(), spanning).decode(p, labels, workspace)?;
+        let (is_best, effort) = self.passing(p, spanning).decode(p, labels, workspace)?;
         let score = p.score(labels);
         Ok(Decoded { score, upper: is_best.then_some(score), effort })
     }
