@@ -112,6 +112,32 @@ pub struct Iteration {
     pub holdout: Option<f64>,
     /// Seconds since training began.
     pub seconds: f64,
+    /// A lower bound on what the objective can become, of learners that have a dual problem; model files leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "for_readers")]
+    pub dual: Option<f64>,
+}
+
+impl Iteration {
+    /// How far the objective may be from its minimum, of learners that know.
+    pub fn gap(&self) -> Option<f64> {
+        self.dual.map(|dual| self.objective - dual)
+    }
+}
+
+/// A field of text formats only, which takes no byte of binary ones.
+mod for_readers {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() { value.serialize(serializer) } else { serializer.serialize_unit() }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        if deserializer.is_human_readable() {
+            return Option::deserialize(deserializer);
+        }
+        <()>::deserialize(deserializer).map(|()| None)
+    }
 }
 
 /// How training went.
