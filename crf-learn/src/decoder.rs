@@ -22,6 +22,7 @@ pub(crate) struct Decoder<'a> {
     shards: Vec<Shard>,
     difference: Vec<f64>, // [weights] all zero between calls
     touched: Vec<usize>,
+    warned: bool,
 }
 
 /// How labellings are found, whatever the weights.
@@ -99,6 +100,7 @@ impl<'a> Decoder<'a> {
             worker: Worker::default(),
             difference: vec![0.0; problem.map.len()],
             touched: Vec::new(),
+            warned: false,
         })
     }
 
@@ -182,17 +184,20 @@ impl<'a> Decoder<'a> {
         self.scorer.update(w);
         let Decoder { scorer, rule, shards, .. } = self;
         shards.par_iter_mut().try_for_each(|shard| shard.answer(scorer, rule))?;
+        if !self.warned && self.answers().any(|(_, answer, _)| !answer.is_bounded) {
+            self.warned = true;
+            let inference = self.rule.inference;
+            tracing::warn!(
+                ?inference,
+                "the objective is an estimate: the inference does not bound what it decodes"
+            );
+        }
         Ok(self.answers().map(|(i, answer, _)| self.weight(i) * answer.bound).sum())
     }
 
     /// What the last [`Decoder::hinge`] found for each sequence.
     pub(crate) fn answers(&self) -> impl Iterator<Item = (usize, Answer, &[Label])> {
         self.shards.iter().flat_map(|shard| shard.answers(self.rule.x.data()))
-    }
-
-    /// Whether the inference knew how good the labellings were that the last [`Decoder::hinge`] found.
-    pub(crate) fn is_bounded(&self) -> bool {
-        self.answers().all(|(_, answer, _)| answer.is_bounded)
     }
 
     /// Writes Σ_i weight_i · (F(x_i, y_i) − F(x_i, y)) to `out`, y being what the last [`Decoder::hinge`] found.

@@ -145,12 +145,14 @@ impl Corners {
     /// Forgets labellings without any share, but not the truth.
     fn forget(&mut self) {
         let len = self.len();
-        for k in (1..self.shares.len()).rev().filter(|&k| self.shares[k] == 0.0).collect::<Vec<_>>() {
-            let last = self.shares.len() - 1;
-            self.labels.copy_within(last * len.., k * len);
-            self.labels.truncate(last * len);
-            self.shares.swap_remove(k);
-            self.costs.swap_remove(k);
+        for k in (1..self.shares.len()).rev() {
+            if self.shares[k] == 0.0 {
+                let last = self.shares.len() - 1;
+                self.labels.copy_within(last * len.., k * len);
+                self.labels.truncate(last * len);
+                self.shares.swap_remove(k);
+                self.costs.swap_remove(k);
+            }
         }
     }
 }

@@ -54,7 +54,9 @@ impl Simplex {
     /// The receiving point is the one with the largest derivative, the giving one that with which a step gains most
     /// (the second-order choice of Fan, Chen & Lin 2005).
     pub(crate) fn solve(&mut self, tolerance: f64) {
-        let Simplex { total, gram, alpha, gradient, .. } = self;
+        let Simplex { total, gram, linear, alpha, gradient } = self;
+        // A step that gains less than the value is rounded by would not be the last.
+        let least = f64::EPSILON * *total * linear.iter().copied().fold(0.0, f64::max);
         loop {
             let best =
                 (1..alpha.len()).fold(0, |best, k| if gradient[k] > gradient[best] { k } else { best });
@@ -75,8 +77,7 @@ impl Simplex {
             else {
                 return;
             };
-            // Less than rounding: nothing is left to gain.
-            if gained <= 0.0 {
+            if gained <= least {
                 return;
             }
             alpha[best] += step;

@@ -62,6 +62,9 @@ impl Ssvm {
     }
 }
 
+/// A gap below this fraction of the objective is not told from rounding.
+pub(crate) const ROUNDING: f64 = 1e-11;
+
 /// ½‖w‖².
 pub(crate) fn half_square(w: &[f64]) -> f64 {
     0.5 * w.iter().map(|w| w * w).sum::<f64>()

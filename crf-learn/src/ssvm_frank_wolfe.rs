@@ -8,6 +8,16 @@ use crate::rounds::{Progress, Rounds};
 use crate::ssvm::Ssvm;
 
 /// The structural SVM by block-coordinate Frank-Wolfe steps on its dual problem (Lacoste-Julien et al. 2013).
+///
+/// A step decodes one sequence with the margin added and moves its share of the dual variables towards what was found, as
+/// far as the value rises. Sequences come in an order drawn anew for each epoch, which ends with decoding all of them for
+/// the objective. Three things differ from the paper's algorithm 4:
+///
+/// - The share is taken from the worst labelling that has any, not from all alike (pairwise steps, Osokin et al. 2016,
+///   §4.2). Then weights change in few places, and labellings with their shares are all that is kept.
+/// - Before an epoch two more go over the labellings that are known, without decoding (Shah et al. 2015); among them are
+///   those that the objective was computed from.
+/// - The model has the last weights. With pairwise steps they are ahead of any average.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmFrankWolfe(pub Ssvm);
 
@@ -42,8 +52,13 @@ struct Epochs<'a> {
 
 impl Rounds for Epochs<'_> {
     fn round(&mut self) -> Result<Progress> {
-        for &i in self.order.next() {
-            self.dual.step(i, Toward::All)?;
+        if self.done > 0 {
+            self.dual.take_answers();
+        }
+        for toward in [Toward::Known, Toward::Known, Toward::All] {
+            for &i in self.order.next() {
+                self.dual.step(i, toward)?;
+            }
         }
         self.done += 1;
         let objective = self.dual.own_primal()?;

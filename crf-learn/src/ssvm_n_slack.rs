@@ -4,9 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::dual::{Dual, Toward};
 use crate::rounds::{Progress, Rounds};
-use crate::ssvm::Ssvm;
+use crate::ssvm::{ROUNDING, Ssvm};
 
 /// The structural SVM by cutting planes with a slack for each sequence (Tsochantaridis et al. 2005, algorithm 1).
+///
+/// An iteration decodes all sequences on all cores, adds what violates the margin to the labellings that are known, and
+/// solves the quadratic program over these by steps on one sequence after the other. The program is solved the more
+/// precisely the nearer the end is. A model to begin with gives the weights of the first decoding.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmNSlack(pub Ssvm);
 
@@ -55,7 +59,7 @@ impl Rounds for Planes<'_> {
         }
         *done += 1;
         let (objective, value) = (dual.primal(w)?, dual.value());
-        *gap = Some(objective - value);
+        *gap = Some((objective - value).max(ROUNDING * objective));
         Ok(ssvm.progress(objective, Some(value), *done))
     }
 

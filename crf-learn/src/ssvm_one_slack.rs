@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::decoder::Decoder;
 use crate::rounds::{Progress, Rounds};
 use crate::simplex::Simplex;
-use crate::ssvm::{Ssvm, half_square};
+use crate::ssvm::{ROUNDING, Ssvm, half_square};
 
 /// The structural SVM by cutting planes with one slack for all sequences (Joachims, Finley & Yu 2009, algorithm 3).
 ///
@@ -67,7 +67,8 @@ impl Rounds for Planes<'_> {
     fn round(&mut self) -> Result<Progress> {
         self.done += 1;
         if self.planes.len() > 1 {
-            self.program.solve(PRECISION * (self.lowest - self.program.value()));
+            let gap = self.lowest - self.program.value();
+            self.program.solve(PRECISION * gap.max(ROUNDING * self.lowest));
             self.take_solution();
         }
         let objective = half_square(&self.w) + self.ssvm.c * self.decoder.hinge(&self.w)?;
@@ -95,9 +96,11 @@ impl Planes<'_> {
                 self.w.iter_mut().zip(&plane.normal).for_each(|(w, normal)| *w += alpha * normal);
             }
         }
-        for k in (1..self.planes.len()).rev().filter(|&k| self.planes[k].idle > IDLE).collect::<Vec<_>>() {
-            self.planes.swap_remove(k);
-            self.program.remove(k);
+        for k in (1..self.planes.len()).rev() {
+            if self.planes[k].idle > IDLE {
+                self.planes.swap_remove(k);
+                self.program.remove(k);
+            }
         }
     }
 
