@@ -1,8 +1,9 @@
 //! Learners: models from labelled data.
 //!
 //! Learners of the likelihood family pair an objective (value and gradient, summed over the data on all cores) with
-//! an optimizer and a penalty; each of the three is one file and knows nothing of the others. Inference is asked for
-//! through `crf-core`'s trait: no algorithm of `crf-inference` is named here.
+//! an optimizer and a penalty; each of the three is one file and knows nothing of the others. Learners of the margin
+//! family go over the data in rounds with one loss-augmented decoder. Inference is asked for through `crf-core`'s trait:
+//! no algorithm of `crf-inference` is named here.
 //!
 //! ```
 //! use std::sync::Arc;

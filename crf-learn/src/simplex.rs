@@ -55,8 +55,12 @@ impl Simplex {
     /// (the second-order choice of Fan, Chen & Lin 2005).
     pub(crate) fn solve(&mut self, tolerance: f64) {
         let Simplex { total, gram, linear, alpha, gradient } = self;
-        // A step that gains less than the value is rounded by would not be the last.
-        let least = f64::EPSILON * *total * linear.iter().copied().fold(0.0, f64::max);
+        for ((gradient, row), linear) in gradient.iter_mut().zip(&*gram).zip(&*linear) {
+            *gradient = linear - row.iter().zip(&*alpha).map(|(product, alpha)| product * alpha).sum::<f64>();
+        }
+        // Derivatives are differences of numbers of this size, and known no better than these are rounded.
+        let rounding = 64.0 * f64::EPSILON * *total * linear.iter().copied().fold(0.0, f64::max);
+        let tolerance = tolerance.max(rounding);
         loop {
             let best =
                 (1..alpha.len()).fold(0, |best, k| if gradient[k] > gradient[best] { k } else { best });
@@ -77,7 +81,7 @@ impl Simplex {
             else {
                 return;
             };
-            if gained <= least {
+            if gained <= 0.0 {
                 return;
             }
             alpha[best] += step;

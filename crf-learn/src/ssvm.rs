@@ -63,7 +63,7 @@ impl Ssvm {
 }
 
 /// A gap below this fraction of the objective is not told from rounding.
-pub(crate) const ROUNDING: f64 = 1e-11;
+pub(crate) const ROUNDING: f64 = 1e-9;
 
 /// ½‖w‖².
 pub(crate) fn half_square(w: &[f64]) -> f64 {

@@ -190,14 +190,14 @@ proptest! {
         for learner in exact(&ssvm) {
             let (w, trace) = fit(&*learner, &problem);
             let last = trace.iterations.last().unwrap();
-            prop_assert_eq!(trace.stop, Stop::Converged);
+            prop_assert!(trace.stop == Stop::Converged, "{learner:?}: {last:?} vs {want}");
             prop_assert!(last.dual.unwrap() <= want + 1e-8 * (1.0 + want), "{learner:?}: {last:?} vs {want}");
             prop_assert!(last.objective - want <= 2e-6 * want + 1e-8, "{learner:?}: {last:?} vs {want}");
             prop_assert!((primal(&planes, &w) - last.objective).abs() <= 1e-8 * (1.0 + want), "{learner:?}: {last:?}");
         }
         let (w, trace) = fit(&SsvmSubgradient(Ssvm { iterations: 100_000, tolerance: 0.01, ..ssvm }), &problem);
         let last = trace.iterations.last().unwrap();
-        prop_assert_eq!(trace.stop, Stop::Converged);
+        prop_assert!(trace.stop == Stop::Converged, "{last:?} vs {want}");
         prop_assert!(last.dual.unwrap() <= want + 1e-8 * (1.0 + want), "{last:?} vs {want}");
         prop_assert!(last.objective - want <= 0.01 * want + 1e-8, "{last:?} vs {want}");
         prop_assert!((primal(&planes, &w) - last.objective).abs() <= 1e-8 * (1.0 + want), "{last:?}");
@@ -208,7 +208,7 @@ proptest! {
         let draw = Draw { sequences: 12, length: 9, labels: 3, unlabelled: 0, seed };
         let encoded = Encoded::new(FEATURES[0], data(&draw));
         let problem = encoded.problem(&INFERENCE);
-        let ssvm = Ssvm { c, margin: margins()[margin].clone(), iterations: 30, tolerance: 0.0, patience: 0 };
+        let ssvm = Ssvm { c, margin: margins()[margin].clone(), iterations: 15, tolerance: 0.0, patience: 0 };
         let subgradient: Box<dyn Learner> = Box::new(SsvmSubgradient(ssvm.clone()));
         for (n, learner) in exact(&ssvm).into_iter().chain([subgradient]).enumerate() {
             let (_, trace) = fit(&*learner, &problem);
