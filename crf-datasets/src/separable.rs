@@ -1,10 +1,8 @@
 use std::sync::Arc;
 
-use crf_core::{
-    Alphabet, Channel, ChannelKind, Label, Result, Rng, Schema, Seed, Source, Splits, Value, require,
-};
+use crf_core::{Alphabet, Channel, ChannelKind, Label, Result, Schema, Seed, Source, Splits, Value, require};
 use rand::RngExt as _;
-use rand_distr::{Distribution as _, UnitBall};
+use rand_distr::{Distribution as _, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +12,11 @@ use crate::size::Size;
 /// Sequences that a linear model separates with a margin, which bounds the mistakes of a perceptron (Novikoff 1962;
 /// Collins 2002, theorem 1).
 ///
-/// There is a real channel `x0`, `x1` … for each label. Weights of 1/√L, L being the number of labels, on each label's
-/// own channel have length 1, and under them the true labelling of every sequence beats every other one by `margin` at
-/// least. With the features `value` alone, no labelling of a sequence has features longer than `radius`: each position is
-/// drawn from a ball of that radius over its length, and drawn towards its label as far as the margin asks for it.
+/// Each label has a real channel, `x0`, `x1` …, which is a small number where the label is true and 0 elsewhere; further
+/// channels, `noise0` …, are uniform on a sphere and tell nothing. Weights of 1/√L, L being the number of labels, on each
+/// label's own channel have length 1, and under them the true labelling of every sequence beats every other one by
+/// `margin` for each position in which they differ. With the features `value` alone, no labelling of a sequence has
+/// features longer than `radius`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Separable {
@@ -27,6 +26,8 @@ pub struct Separable {
     pub margin: f64,
     /// The R of the bound; above 0.
     pub radius: f64,
+    /// How many channels are noise; at least 1.
+    pub noise: usize,
     /// Size of the training data.
     pub train: Size,
     /// Size of the test data; the training data again when left out.
@@ -36,7 +37,7 @@ pub struct Separable {
 impl Default for Separable {
     fn default() -> Self {
         let train = Size { sequences: 50, length: 5 };
-        Separable { labels: 3, margin: 0.02, radius: 1.0, train, test: None }
+        Separable { labels: 3, margin: 0.02, radius: 1.0, noise: 20, train, test: None }
     }
 }
 
@@ -47,31 +48,9 @@ impl Separable {
         Parts { train: self.train, holdout: None, test: self.test.unwrap_or(self.train) }
     }
 
-    /// By how much the channel of the true label leads at least.
-    fn lead(&self) -> f64 {
+    /// What the channel of the true label shows.
+    fn signal(&self) -> f64 {
         self.margin * (self.labels as f64).sqrt()
-    }
-
-    /// One position: a point of the ball whose largest entry is that of the label, by `lead` at least.
-    fn draw(&self, label: Label, radius: f64, rng: &mut Rng, x: &mut [f64]) {
-        // A ball of any dimension from three at a time: longer pieces are cut down to the radius.
-        for piece in x.chunks_mut(3) {
-            let point: [f64; 3] = UnitBall.sample(rng);
-            piece.iter_mut().zip(point).for_each(|(x, entry)| *x = radius * entry);
-        }
-        let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
-        x.iter_mut().for_each(|x| *x *= (radius / length).min(1.0));
-        let label = label as usize;
-        let largest = (1..x.len()).fold(0, |best, k| if x[k] > x[best] { k } else { best });
-        x.swap(label, largest);
-        let second = (0..x.len()).filter(|&k| k != label).map(|k| x[k]).fold(f64::NEG_INFINITY, f64::max);
-        let lead = x[label] - second;
-        if lead < self.lead() {
-            // The way to the label's own corner of the ball, which leads by the whole radius.
-            let part = ((self.lead() - lead) / (radius - lead)).min(1.0);
-            x.iter_mut().for_each(|x| *x *= 1.0 - part);
-            x[label] += part * radius;
-        }
     }
 }
 
@@ -85,6 +64,7 @@ impl Source for Separable {
             "a finite number above 0",
             self.radius,
         )?;
+        require(self.noise > 0, "noise", "at least 1", self.noise)?;
         self.parts().check()?;
         let length = self.parts().test.length.max(self.train.length);
         let most = self.radius / (length as f64 * (self.labels as f64).sqrt());
@@ -93,14 +73,23 @@ impl Source for Separable {
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
-        let channel = |k| Channel { name: format!("x{k}"), kind: ChannelKind::Real };
-        let names = Alphabet::new((0..self.labels).map(|y| y.to_string()));
-        let schema = Arc::new(Schema::chain((0..self.labels).map(channel).collect(), names)?);
-        let (mut x, mut values) = (vec![0.0; self.labels], Vec::with_capacity(self.labels));
+        let signals = (0..self.labels).map(|k| format!("x{k}"));
+        let names = signals.chain((0..self.noise).map(|k| format!("noise{k}")));
+        let channels = names.map(|name| Channel { name, kind: ChannelKind::Real }).collect();
+        let labels = Alphabet::new((0..self.labels).map(|y| y.to_string()));
+        let schema = Arc::new(Schema::chain(channels, labels)?);
+        let mut x = vec![0.0; self.labels + self.noise];
+        let mut values = Vec::with_capacity(x.len());
         let splits = self.parts().draw(&schema, seed, |_, length, rng, out| {
+            let rest = ((self.radius / length as f64).powi(2) - self.signal().powi(2)).max(0.0).sqrt();
             for _ in 0..length {
                 let label = rng.random_range(0..self.labels as Label);
-                self.draw(label, self.radius / length as f64, rng, &mut x);
+                let (signals, noise) = x.split_at_mut(self.labels);
+                signals.fill(0.0);
+                signals[label as usize] = self.signal();
+                noise.iter_mut().for_each(|x| *x = StandardNormal.sample(rng));
+                let size = noise.iter().map(|x| x * x).sum::<f64>().sqrt();
+                noise.iter_mut().for_each(|x| *x *= rest / size);
                 values.clear();
                 values.extend(x.iter().map(|&x| Value::Real(x)));
                 out.push(&values, Some(label))?;
@@ -132,7 +121,7 @@ mod tests {
                     let others = (0..labels).filter(|&k| k != own).map(at);
                     let lead = at(own) - others.fold(f64::NEG_INFINITY, f64::max);
                     assert!(lead / (labels as f64).sqrt() >= margin - 1e-12, "{lead}");
-                    length += (0..labels).map(|k| at(k).powi(2)).sum::<f64>().sqrt();
+                    length += (0..labels + source.noise).map(|k| at(k).powi(2)).sum::<f64>().sqrt();
                 }
                 assert!(length <= 2.0 + 1e-12, "{length}");
             }

@@ -95,7 +95,7 @@ impl<'a> Decoder<'a> {
         };
         Ok(Decoder {
             scorer: Scorer::new(problem.map, rule.x)?,
-            shards: deal(rule.x.data()).map(shard).collect(),
+            shards: deal(rule.x.data()).into_iter().map(shard).collect(),
             rule,
             worker: Worker::default(),
             difference: vec![0.0; problem.map.len()],
@@ -368,20 +368,16 @@ impl Shard {
     }
 }
 
-/// Cuts the sequences into pieces with about equally many positions, none of them empty.
-fn deal(data: &Dataset) -> impl Iterator<Item = Range<usize>> {
-    let share = data.n_positions().div_ceil(SHARDS).max(1);
-    let mut start = 0;
-    std::iter::from_fn(move || {
-        let first = data.range(start.min(data.len().checked_sub(1)?)).start;
-        let rest = start..data.len();
-        let end = rest.clone().find(|&i| data.range(i).end - first >= share).map_or(data.len(), |i| i + 1);
-        let piece = start..end;
-        start = end;
-        (!piece.is_empty()).then_some(piece)
-    })
+/// Cuts the sequences into pieces with about equally many positions.
+fn deal(data: &Dataset) -> Vec<Range<usize>> {
+    let share = data.n_positions().div_ceil(SHARDS);
+    let piece = |i: usize| data.range(i).start / share;
+    let sequences: Vec<usize> = (0..data.len()).collect();
+    let pieces = sequences.chunk_by(|&a, &b| piece(a) == piece(b));
+    pieces.map(|piece| piece[0]..piece[0] + piece.len()).collect()
 }
 
-fn at(i: usize) -> impl Fn(Error) -> Error {
+/// Names the sequence that an error is about.
+pub(crate) fn at(i: usize) -> impl Fn(Error) -> Error {
     move |error| error.at(format!("sequence {}", i + 1))
 }

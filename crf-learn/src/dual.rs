@@ -1,6 +1,6 @@
 use crf_core::{Label, Problem, Result};
 
-use crate::decoder::Decoder;
+use crate::decoder::{Decoder, at};
 use crate::ssvm::{Ssvm, half_square};
 
 /// The dual problem of the structural SVM over the labellings that were found so far.
@@ -12,8 +12,8 @@ use crate::ssvm::{Ssvm, half_square};
 /// A step moves a share from one labelling of a sequence to another: along this line the value is a parabola whose slope
 /// two scores tell, and the weights change only by those features in which the two labellings differ.
 pub(crate) struct Dual<'a> {
+    ssvm: &'a Ssvm,
     decoder: Decoder<'a>,
-    c: f64,
     w: Vec<f64>,
     corners: Vec<Corners>, // [sequences]
     loss: f64,             // Σ_i C_i Σ_y α_i(y) Δ(y, y_i)
@@ -38,13 +38,13 @@ pub(crate) enum Toward {
 
 impl<'a> Dual<'a> {
     /// The truth has all of every sequence, so the weights are zero.
-    pub(crate) fn new(problem: &Problem<'a>, ssvm: &Ssvm, tag: &str) -> Result<Self> {
+    pub(crate) fn new(problem: &Problem<'a>, ssvm: &'a Ssvm, tag: &str) -> Result<Self> {
         let mut decoder = Decoder::new(problem, &ssvm.margin, tag)?;
         let w = vec![0.0; problem.map.len()];
         decoder.take(&w);
         let truth = |i| Corners { labels: decoder.truth(i).to_vec(), shares: vec![1.0], costs: vec![0.0] };
         let corners = (0..decoder.len()).map(truth).collect();
-        Ok(Dual { c: ssvm.c, w, corners, loss: 0.0, excess: Vec::new(), decoder })
+        Ok(Dual { ssvm, w, corners, loss: 0.0, excess: Vec::new(), decoder })
     }
 
     /// The weights.
@@ -62,14 +62,9 @@ impl<'a> Dual<'a> {
         self.loss - half_square(&self.w)
     }
 
-    /// The objective at `w`, by decoding every sequence.
-    pub(crate) fn primal(&mut self, w: &[f64]) -> Result<f64> {
-        Ok(half_square(w) + self.c * self.decoder.hinge(w)?)
-    }
-
-    /// The objective at the weights of the shares.
-    pub(crate) fn own_primal(&mut self) -> Result<f64> {
-        Ok(half_square(&self.w) + self.c * self.decoder.hinge(&self.w)?)
+    /// The objective at `w`, or at the weights of the shares.
+    pub(crate) fn primal(&mut self, w: Option<&[f64]>) -> Result<f64> {
+        self.ssvm.objective(&mut self.decoder, w.unwrap_or(&self.w))
     }
 
     /// Adds the labellings that the last [`Dual::primal`] found to those that are known.
@@ -86,8 +81,8 @@ impl<'a> Dual<'a> {
     /// share, as far as that raises the value; how much a better distribution of shares over all labellings in question
     /// could have raised it at most.
     pub(crate) fn step(&mut self, i: usize, toward: Toward) -> Result<f64> {
-        let Dual { decoder, c, w, corners, loss, excess } = self;
-        let (c, corners) = (*c * decoder.weight(i), &mut corners[i]);
+        let Dual { ssvm, decoder, w, corners, loss, excess } = self;
+        let (c, corners) = (ssvm.c * decoder.weight(i), &mut corners[i]);
         if toward == Toward::Known && corners.shares.len() == 1 {
             return Ok(0.0);
         }
@@ -95,7 +90,7 @@ impl<'a> Dual<'a> {
         excess.clear();
         excess.extend((0..corners.shares.len()).map(|k| view.excess(corners.labels(k))));
         if toward == Toward::All {
-            let answer = view.most_violating()?;
+            let answer = view.most_violating().map_err(at(i))?;
             let k = corners.place(decoder.found(), answer.cost);
             if k == excess.len() {
                 excess.push(answer.excess);

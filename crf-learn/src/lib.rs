@@ -45,6 +45,7 @@ mod averaged;
 mod decoder;
 mod dual;
 mod margin;
+mod online;
 mod order;
 mod rounds;
 mod simplex;

@@ -2,11 +2,10 @@ use crf_core::{Fit, Learner, Problem, Result, Run, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::averaged::Averaged;
 use crate::decoder::Decoder;
 use crate::margin::Margin;
-use crate::order::Order;
-use crate::rounds::{Limits, Progress, Rounds, learn};
+use crate::online::{Turn, learn_online};
+use crate::rounds::Limits;
 
 /// Passive-aggressive learning (Crammer et al. 2006, §4 and §8), averaged.
 ///
@@ -67,14 +66,13 @@ impl Learner for PassiveAggressive {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
-        const TAG: &str = "passive-aggressive";
-        let mut decoder = Decoder::new(problem, &self.margin, TAG)?;
-        let model = problem.start_weights()?;
-        decoder.take(&model);
-        let order = Order::new(decoder.len(), run);
-        let weights = Averaged::new(model.clone());
-        let epochs = Epochs { settings: self, decoder, order, weights, model, done: 0 };
-        learn(epochs, Limits { tag: TAG, rounds: self.epochs, patience: self.patience }, problem, run)
+        let turn = |decoder: &mut Decoder<'_>, i| {
+            let (excess, weight) = (decoder.most_violating(i, 1.0)?.excess, decoder.weight(i));
+            let square = if excess > 0.0 { decoder.square(i, None, None) } else { 1.0 };
+            Ok(Turn { loss: weight * excess, step: self.step(excess, square, weight) })
+        };
+        let limits = Limits { tag: "passive-aggressive", rounds: self.epochs, patience: self.patience };
+        learn_online(turn, &self.margin, self.average, limits, problem, run)
     }
 }
 
@@ -86,41 +84,5 @@ impl PassiveAggressive {
             Slack::Linear => (excess / square).min(c),
             Slack::Squared => excess / (square + 0.5 / c),
         }
-    }
-}
-
-struct Epochs<'a> {
-    settings: &'a PassiveAggressive,
-    decoder: Decoder<'a>,
-    order: Order,
-    weights: Averaged,
-    model: Vec<f64>,
-    done: u32,
-}
-
-impl Rounds for Epochs<'_> {
-    fn round(&mut self) -> Result<Progress> {
-        let Epochs { settings, decoder, order, weights, .. } = self;
-        let mut hinge = 0.0;
-        for &i in order.next() {
-            let excess = decoder.most_violating(i, 1.0)?.excess;
-            if excess > 0.0 {
-                hinge += decoder.weight(i) * excess;
-                let step = settings.step(excess, decoder.square(i, None, None), decoder.weight(i));
-                decoder.shift(i, None, None, step, |k, change| weights.add(k, change));
-            }
-            weights.end_turn(1.0, 1.0);
-        }
-        if settings.average {
-            weights.average(&mut self.model);
-        } else {
-            self.model.clone_from(&weights.now);
-        }
-        self.done += 1;
-        Ok(Progress { objective: hinge, dual: None, evaluations: self.done, done: hinge == 0.0 })
-    }
-
-    fn weights(&self) -> &[f64] {
-        &self.model
     }
 }

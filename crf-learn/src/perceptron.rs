@@ -2,11 +2,10 @@ use crf_core::{Fit, Learner, Problem, Result, Run, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::averaged::Averaged;
 use crate::decoder::Decoder;
 use crate::margin::Margin;
-use crate::order::Order;
-use crate::rounds::{Limits, Progress, Rounds, learn};
+use crate::online::{Turn, learn_online};
+use crate::rounds::Limits;
 
 /// The averaged structured perceptron (Collins 2002).
 ///
@@ -41,48 +40,11 @@ impl Learner for Perceptron {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
-        let mut decoder = Decoder::new(problem, &Margin::default(), "perceptron")?;
-        let model = problem.start_weights()?;
-        decoder.take(&model);
-        let order = Order::new(decoder.len(), run);
-        let weights = Averaged::new(model.clone());
-        let epochs = Epochs { decoder, order, weights, average: self.average, model, done: 0 };
+        let turn = |decoder: &mut Decoder<'_>, i| {
+            let wrong = decoder.mistakes(i)?;
+            Ok(Turn { loss: wrong as f64, step: decoder.weight(i) })
+        };
         let limits = Limits { tag: "perceptron", rounds: self.epochs, patience: self.patience };
-        learn(epochs, limits, problem, run)
-    }
-}
-
-struct Epochs<'a> {
-    decoder: Decoder<'a>,
-    order: Order,
-    weights: Averaged,
-    average: bool,
-    model: Vec<f64>,
-    done: u32,
-}
-
-impl Rounds for Epochs<'_> {
-    fn round(&mut self) -> Result<Progress> {
-        let Epochs { decoder, order, weights, .. } = self;
-        let mut wrong = 0;
-        for &i in order.next() {
-            let mistakes = decoder.mistakes(i)?;
-            if mistakes > 0 {
-                wrong += mistakes;
-                decoder.shift(i, None, None, decoder.weight(i), |k, change| weights.add(k, change));
-            }
-            weights.end_turn(1.0, 1.0);
-        }
-        if self.average {
-            weights.average(&mut self.model);
-        } else {
-            self.model.clone_from(&weights.now);
-        }
-        self.done += 1;
-        Ok(Progress { objective: wrong as f64, dual: None, evaluations: self.done, done: wrong == 0 })
-    }
-
-    fn weights(&self) -> &[f64] {
-        &self.model
+        learn_online(turn, &Margin::default(), self.average, limits, problem, run)
     }
 }

@@ -2,6 +2,7 @@ use crf_core::{Fit, Problem, Result, Run, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::decoder::Decoder;
 use crate::margin::Margin;
 use crate::rounds::{Limits, Progress, Rounds, learn};
 
@@ -43,6 +44,11 @@ impl Ssvm {
         require(self.iterations > 0, "iterations", "at least 1", self.iterations)?;
         let fine = self.tolerance.is_finite() && self.tolerance >= 0.0;
         require(fine, "tolerance", "a finite number of at least 0", self.tolerance)
+    }
+
+    /// The objective at `w`, by decoding every sequence.
+    pub(crate) fn objective(&self, decoder: &mut Decoder<'_>, w: &[f64]) -> Result<f64> {
+        Ok(half_square(w) + self.c * decoder.hinge(w)?)
     }
 
     /// What a round came to, and whether that will do.

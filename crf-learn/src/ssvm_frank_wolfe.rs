@@ -61,7 +61,7 @@ impl Rounds for Epochs<'_> {
             }
         }
         self.done += 1;
-        let objective = self.dual.own_primal()?;
+        let objective = self.dual.primal(None)?;
         Ok(self.ssvm.progress(objective, Some(self.dual.value()), 2 * self.done))
     }
 

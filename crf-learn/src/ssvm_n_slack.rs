@@ -58,7 +58,7 @@ impl Rounds for Planes<'_> {
             w.copy_from_slice(dual.w());
         }
         *done += 1;
-        let (objective, value) = (dual.primal(w)?, dual.value());
+        let (objective, value) = (dual.primal(Some(w))?, dual.value());
         *gap = Some((objective - value).max(ROUNDING * objective));
         Ok(ssvm.progress(objective, Some(value), *done))
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::decoder::Decoder;
 use crate::rounds::{Progress, Rounds};
 use crate::simplex::Simplex;
-use crate::ssvm::{ROUNDING, Ssvm, half_square};
+use crate::ssvm::{ROUNDING, Ssvm};
 
 /// The structural SVM by cutting planes with one slack for all sequences (Joachims, Finley & Yu 2009, algorithm 3).
 ///
@@ -71,7 +71,7 @@ impl Rounds for Planes<'_> {
             self.program.solve(PRECISION * gap.max(ROUNDING * self.lowest));
             self.take_solution();
         }
-        let objective = half_square(&self.w) + self.ssvm.c * self.decoder.hinge(&self.w)?;
+        let objective = self.ssvm.objective(&mut self.decoder, &self.w)?;
         if objective < self.lowest {
             self.lowest = objective;
             self.model.copy_from_slice(&self.w);

@@ -75,9 +75,8 @@ impl Rounds for Epochs<'_> {
         }
         sum.average(average);
         let loss = average.pop().unwrap_or(0.0);
-        let square = half_square(average);
-        let objective = square + ssvm.c * decoder.hinge(average)?;
-        let dual = self.from_zero.then_some(loss - square);
+        let objective = ssvm.objective(decoder, average)?;
+        let dual = self.from_zero.then_some(loss - half_square(average));
         Ok(ssvm.progress(objective, dual, 2 * (self.turns / n) as u32))
     }
 

