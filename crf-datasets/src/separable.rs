@@ -37,7 +37,7 @@ pub struct Separable {
 impl Default for Separable {
     fn default() -> Self {
         let train = Size { sequences: 50, length: 5 };
-        Separable { labels: 3, margin: 0.02, radius: 1.0, noise: 20, train, test: None }
+        Separable { labels: 3, margin: 0.005, radius: 1.0, noise: 20, train, test: None }
     }
 }
 
