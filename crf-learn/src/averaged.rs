@@ -2,7 +2,7 @@
 /// touching all of them at each turn.
 ///
 /// A change that comes after turns which weigh a in sum is missing from all of them, so the average over turns that weigh
-/// A in sum is s·v without Σ a·change / A (Xu 2011, with turns that need not weigh the same).
+/// A in sum needs no more than v and Σ a·change, where turns count by their weight times their scale.
 #[derive(Debug)]
 pub(crate) struct Averaged {
     pub(crate) now: Vec<f64>,

@@ -13,8 +13,8 @@ const SHARDS: usize = 16;
 
 /// Finds the labelling that is nearest to winning, or furthest ahead: argmax_y w·F(x_i, y) + s·Δ(y, y_i).
 ///
-/// With s = 0 that is the best labelling; with s = 1 the one that violates the margin most (Tsochantaridis et al. 2005,
-/// §3). The weights change a little from one sequence to the next ([`Decoder::shift`]) or altogether ([`Decoder::take`]).
+/// With s = 0 that is the best labelling; with s = 1 the one that violates the margin most (Tsochantaridis et al. 2005).
+/// The weights change a little from one sequence to the next ([`Decoder::shift`]) or altogether ([`Decoder::take`]).
 pub(crate) struct Decoder<'a> {
     scorer: Scorer<'a>,
     rule: Rule<'a>,

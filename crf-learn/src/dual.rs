@@ -7,7 +7,7 @@ use crate::ssvm::{Ssvm, half_square};
 ///
 /// Each sequence has shares α_i(y) ≥ 0 of some labellings, which sum to 1, and the weights are
 /// w = Σ_i C_i Σ_y α_i(y) (F(x_i, y_i) − F(x_i, y)) with C_i = C · weight_i. The value is
-/// Σ_i C_i Σ_y α_i(y) Δ(y, y_i) − ½‖w‖² (Lacoste-Julien et al. 2013, equation 4, times n²/λ).
+/// Σ_i C_i Σ_y α_i(y) Δ(y, y_i) − ½‖w‖² (the dual of Lacoste-Julien et al. 2013 over λ = 1/(Cn)).
 ///
 /// A step moves a share from one labelling of a sequence to another: along this line the value is a parabola whose slope
 /// two scores tell, and the weights change only by those features in which the two labellings differ.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// By how much the true labelling shall win against another: Δ(y, y_i); a config may give just the loss.
 ///
-/// The margin is scaled by the loss (Tsochantaridis et al. 2005, §2.2). Slack scaling is the same thing for `zero-one`, and
+/// The margin is scaled by the loss (Tsochantaridis et al. 2005). Slack scaling is the same thing for `zero-one`, and
 /// there is none by `hamming`: no inference finds argmax_y Δ(y, y_i) · (1 − w·(F(x, y_i) − F(x, y))).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Margin {

@@ -7,7 +7,7 @@ use crate::margin::Margin;
 use crate::online::{Turn, learn_online};
 use crate::rounds::Limits;
 
-/// Passive-aggressive learning (Crammer et al. 2006, §4 and §8), averaged.
+/// Passive-aggressive learning (Crammer et al. 2006), averaged.
 ///
 /// Sequences are decoded one by one with the margin added, in an order drawn anew for each epoch. Where the labelling
 /// that violates the margin most does so, the weights take the smallest step that mends it. The objective of the trace is
@@ -77,7 +77,7 @@ impl Learner for PassiveAggressive {
 }
 
 impl PassiveAggressive {
-    /// τ of equation 14, or of equation 16.
+    /// τ of PA-I or PA-II, with C times the weight of the sequence for C.
     fn step(&self, excess: f64, square: f64, weight: f64) -> f64 {
         let c = self.c * weight;
         match self.slack {

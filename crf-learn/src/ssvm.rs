@@ -1,4 +1,4 @@
-use crf_core::{Fit, Problem, Result, Run, require};
+use crf_core::{Error, Fit, Problem, Result, Run, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,11 @@ impl Ssvm {
 
     /// The objective at `w`, by decoding every sequence.
     pub(crate) fn objective(&self, decoder: &mut Decoder<'_>, w: &[f64]) -> Result<f64> {
-        Ok(half_square(w) + self.c * decoder.hinge(w)?)
+        let objective = half_square(w) + self.c * decoder.hinge(w)?;
+        if objective.is_finite() {
+            return Ok(objective);
+        }
+        Err(Error::NotFinite(format!("the objective is {objective}; scale the features")))
     }
 
     /// What a round came to, and whether that will do.

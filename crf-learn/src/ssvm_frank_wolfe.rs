@@ -13,11 +13,11 @@ use crate::ssvm::Ssvm;
 /// far as the value rises. Sequences come in an order drawn anew for each epoch, which ends with decoding all of them for
 /// the objective. Three things differ from the paper's algorithm 4:
 ///
-/// - The share is taken from the worst labelling that has any, not from all alike (pairwise steps, Osokin et al. 2016,
-///   §4.2). Then weights change in few places, and labellings with their shares are all that is kept.
+/// - The share is taken from the worst labelling that has any, not from all alike (pairwise steps, Osokin et al. 2016).
+///   Then weights change in few places, and labellings with their shares are all that is kept.
 /// - Before an epoch two more go over the labellings that are known, without decoding (Shah et al. 2015); among them are
 ///   those that the objective was computed from.
-/// - The model has the last weights. With pairwise steps they are ahead of any average.
+/// - The model has the last weights, those that the trace's gap is about; no average is kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmFrankWolfe(pub Ssvm);
 

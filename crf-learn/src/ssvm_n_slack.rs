@@ -46,14 +46,13 @@ impl Rounds for Planes<'_> {
         let Planes { ssvm, dual, w, gap, done } = self;
         if let Some(gap) = gap {
             dual.take_answers();
-            loop {
-                let mut left = 0.0;
+            let mut goes_on = true;
+            while goes_on {
+                let (before, mut left) = (dual.value(), 0.0);
                 for i in 0..dual.len() {
                     left += dual.step(i, Toward::Known)?;
                 }
-                if left <= PRECISION * *gap {
-                    break;
-                }
+                goes_on = left > PRECISION * *gap && dual.value() > before;
             }
             w.copy_from_slice(dual.w());
         }

@@ -13,7 +13,7 @@ use crate::ssvm::{Ssvm, half_square};
 /// Steps of 1/(λt) with λ = 1/(Cn) make w_t = (Cn/t) Σ_u ψ_u, ψ_u being what the truth had more of each feature than
 /// the most violating labelling of turn u: only the sum is kept, and a turn changes few of its entries. t begins at n, as
 /// if the starting weights had been seen for an epoch. The model has the average of all w_t, the t-th counting t times
-/// (Lacoste-Julien et al. 2013, §5).
+/// (as Lacoste-Julien et al. 2013 average).
 ///
 /// Each sequence has its turn once an epoch, in an order drawn anew. No sequence has then more than C of the sum, so every
 /// w_t from zero on is feasible in the dual problem, and so is their average, which gives the lower bound.
