@@ -110,8 +110,17 @@ pub struct Iteration {
     pub evaluations: u32,
     /// The loss on the validation data, where they are watched.
     pub holdout: Option<f64>,
+    /// A lower bound on what the objective can become, of learners that have a dual problem.
+    pub dual: Option<f64>,
     /// Seconds since training began.
     pub seconds: f64,
+}
+
+impl Iteration {
+    /// How far the objective may be from its minimum, of learners that know.
+    pub fn gap(&self) -> Option<f64> {
+        self.dual.map(|dual| self.objective - dual)
+    }
 }
 
 /// How training went.

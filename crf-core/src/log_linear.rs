@@ -249,11 +249,30 @@ impl<'a> Scorer<'a> {
 
     /// Calls `f` with every feature of a labelling of sequence `i` that is not zero, and its value; one that comes from
     /// several positions is named by each of them.
-    pub fn for_each_feature(&self, i: usize, labels: &[Label], mut f: impl FnMut(usize, f64)) {
+    pub fn for_each_feature(&self, i: usize, labels: &[Label], f: impl FnMut(usize, f64)) {
+        self.for_each_where(i, labels, |_| true, f);
+    }
+
+    /// Calls `f` with every feature by which `to` differs from `from` on sequence `i`, and how much more of it `to` has;
+    /// one that comes from several positions is named by each of them.
+    pub fn for_each_difference(&self, i: usize, from: &[Label], to: &[Label], mut f: impl FnMut(usize, f64)) {
+        let differ = |n: usize| from[n] != to[n];
+        self.for_each_where(i, from, differ, |k, value| f(k, -value));
+        self.for_each_where(i, to, differ, f);
+    }
+
+    /// Calls `f` with the features of a labelling at the nodes that are `wanted`, and on the edges of which an end is.
+    fn for_each_where(
+        &self,
+        i: usize,
+        labels: &[Label],
+        wanted: impl Fn(usize) -> bool,
+        mut f: impl FnMut(usize, f64),
+    ) {
         let (x, shape) = (self.x, self.x.data().shape(i));
         let start = x.data().range(i).start;
         let (state, transition) = (self.map.state(), self.map.transition());
-        for (n, &label) in labels.iter().enumerate() {
+        for (n, &label) in labels.iter().enumerate().filter(|&(n, _)| wanted(n)) {
             let kind = shape.kind(n);
             let mut tell = |g, value| state.find(g, label).into_iter().for_each(|k| f(k, value));
             x.nodes().for_each(start + n, &mut tell);
@@ -262,6 +281,9 @@ impl<'a> Scorer<'a> {
         }
         for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
             let (u, v) = shape.ends(e);
+            if !(wanted(u) || wanted(v)) {
+                continue;
+            }
             let pair = labels[u] * shape.card(v) as u32 + labels[v];
             let relation = shape.relation(e);
             let mut tell =

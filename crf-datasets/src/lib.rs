@@ -40,6 +40,7 @@ mod ocr;
 mod pima_markov;
 mod potts_grid;
 mod redundant_observations;
+mod separable;
 
 pub use crate::conll::{Between, Conll};
 pub use crate::coupled_chains::CoupledChains;
@@ -57,4 +58,5 @@ pub use crate::ocr::Ocr;
 pub use crate::pima_markov::{PimaMarkov, Pool};
 pub use crate::potts_grid::PottsGrid;
 pub use crate::redundant_observations::RedundantObservations;
+pub use crate::separable::Separable;
 pub use crate::size::Size;

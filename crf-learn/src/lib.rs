@@ -1,8 +1,9 @@
 //! Learners: models from labelled data.
 //!
 //! Learners of the likelihood family pair an objective (value and gradient, summed over the data on all cores) with
-//! an optimizer and a penalty; each of the three is one file and knows nothing of the others. Inference is asked for
-//! through `crf-core`'s trait: no algorithm of `crf-inference` is named here.
+//! an optimizer and a penalty; each of the three is one file and knows nothing of the others. Learners of the margin
+//! family go over the data in rounds with one loss-augmented decoder. Inference is asked for through `crf-core`'s trait:
+//! no algorithm of `crf-inference` is named here.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -40,21 +41,43 @@ mod optimizer;
 mod owl_qn;
 mod watch;
 
+mod averaged;
+mod decoder;
+mod dual;
+mod margin;
+mod online;
+mod order;
+mod rounds;
+mod simplex;
+mod ssvm;
+
 mod fixed;
 mod hmm;
 mod likelihood;
 mod mle;
+mod passive_aggressive;
 mod perceptron;
+mod ssvm_frank_wolfe;
+mod ssvm_n_slack;
+mod ssvm_one_slack;
+mod ssvm_subgradient;
 
 pub use crate::fixed::Fixed;
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
+pub use crate::margin::{Loss, Margin};
 pub use crate::mle::Mle;
 pub use crate::objective::{Objective, Part, Worker};
 pub use crate::optimizer::{Factor, Function, Optimizer, Point, Step, StopRule, minimise};
 pub use crate::owl_qn::OwlQn;
+pub use crate::passive_aggressive::{PassiveAggressive, Slack};
 pub use crate::penalty::{Penalised, Penalty};
 pub use crate::perceptron::Perceptron;
 pub use crate::sharded::Sharded;
+pub use crate::ssvm::Ssvm;
+pub use crate::ssvm_frank_wolfe::SsvmFrankWolfe;
+pub use crate::ssvm_n_slack::SsvmNSlack;
+pub use crate::ssvm_one_slack::SsvmOneSlack;
+pub use crate::ssvm_subgradient::SsvmSubgradient;
 pub use crate::watch::Watch;

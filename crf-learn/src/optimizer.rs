@@ -172,6 +172,7 @@ pub fn minimise(
             evaluations: f.evaluations(),
             holdout: None,
             seconds: run.seconds(),
+            dual: None,
         });
     };
     *w = watch.and_then(Watch::best).unwrap_or(at.w);

@@ -1,4 +1,4 @@
-//! A gradient evaluation allocates nothing once everything has been used, on one thread or on several.
+//! Gradient evaluations and epochs allocate nothing once everything has been used, on one thread or on several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -6,7 +6,11 @@ mod common;
 use std::alloc::System;
 
 use common::{Draw, Encoded, INFERENCE, data};
-use crf_learn::{Function as _, Lbfgs, Likelihood, Optimizer as _, Penalised, Penalty, Point};
+use crf_core::{Iteration, Learner, Next, Run, Seed};
+use crf_learn::{
+    Function as _, Lbfgs, Likelihood, Optimizer as _, PassiveAggressive, Penalised, Penalty, Perceptron,
+    Point, Ssvm, SsvmSubgradient,
+};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -14,7 +18,45 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 // One test in this file: the allocator counts for the whole process.
 #[test]
-fn evaluations_and_steps_allocate_nothing_after_warm_up() {
+fn iterations_allocate_nothing_after_warm_up() {
+    evaluations_and_steps();
+    epochs();
+}
+
+/// Epochs of the learners that go from sequence to sequence.
+fn epochs() {
+    let features = r#"["intercept", "transition", "start", {"state": "value"}, {"state": "equals"}]"#;
+    let encoded =
+        Encoded::new(features, data(&Draw { sequences: 300, length: 20, labels: 6, unlabelled: 0, seed: 4 }));
+    let ssvm = Ssvm { c: 0.01, iterations: 15, tolerance: 0.0, ..Ssvm::default() };
+    let learners: [Box<dyn Learner>; 3] = [
+        Box::new(Perceptron { epochs: 15, ..Perceptron::default() }),
+        Box::new(PassiveAggressive { epochs: 15, ..PassiveAggressive::default() }),
+        Box::new(SsvmSubgradient(ssvm)),
+    ];
+    for learner in learners {
+        for threads in [1, 2] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (first, last) = pool.install(|| {
+                let (region, mut first, mut last) = (Region::new(ALLOCATOR), 0, 0);
+                // The list of iterations grows when the ninth comes, and then for the seventeenth.
+                let mut see = |iteration: &Iteration| {
+                    let so_far = region.change().allocations + region.change().reallocations;
+                    first = if iteration.iteration == 10 { so_far } else { first };
+                    last = so_far;
+                    Next::Continue
+                };
+                learner
+                    .fit(&encoded.problem(&INFERENCE), &mut Run::new(Seed::new(1), &mut see))
+                    .expect("a fit");
+                (first, last)
+            });
+            assert!(first > 0 && first == last, "{learner:?} on {threads} threads: {first}, then {last}");
+        }
+    }
+}
+
+fn evaluations_and_steps() {
     let all = r#"["intercept", "transition", "start", {"state": "value"}, {"state": "equals"}]"#;
     let per_row = r#"["transition", {"state": "value"}, {"transition": {"type": "lag", "of": "equals"}}]"#;
     let per_edge = r#"["transition", {"state": "value"}, {"transition": "value"}]"#;

@@ -4,7 +4,10 @@
 mod common;
 
 use common::{Draw, Encoded, INFERENCE, data, quiet};
-use crf_core::{Constraints, Inference as _, Label, Learner as _, Problem, Scorer, Scratch, Seed, Stop};
+use crf_core::{
+    Constraints, Inference as _, Label, Learner as _, Problem, Scorer, Scratch, Seed, Source as _, Stop,
+};
+use crf_datasets::Separable;
 use crf_learn::{Mle, Perceptron};
 use proptest::prelude::*;
 use rand::seq::SliceRandom as _;
@@ -79,6 +82,21 @@ fn data_that_can_be_separated_end_in_a_clean_epoch() {
     let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
     assert_eq!(fit.trace.stop, Stop::Converged);
     assert_eq!(fit.trace.iterations.last().unwrap().objective, 0.0);
+}
+
+#[test]
+fn mistakes_on_separable_data_stay_below_their_bound() {
+    for (seed, margin) in [(1, 0.02), (2, 0.005), (3, 0.002)] {
+        let source = Separable { margin, ..Separable::default() };
+        let encoded = Encoded::new(r#"[{"state": "value"}]"#, source.load(&Seed::new(seed)).unwrap().train);
+        // A sequence with one mistake or several is one mistake of the bound; at worst each position is one.
+        let bound = (2.0 * source.radius / margin).powi(2);
+        let learner = Perceptron { epochs: bound as u32 + 1, average: false, patience: 0 };
+        let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
+        let wrong: f64 = fit.trace.iterations.iter().map(|iteration| iteration.objective).sum();
+        assert_eq!(fit.trace.stop, Stop::Converged);
+        assert!(wrong <= bound, "{wrong} positions were wrong, {bound} is the bound");
+    }
 }
 
 #[test]

@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+
+use crf_core::plugin::{NameOrTable, name_or_table};
+use crf_core::{Dataset, Error, Result, Schema, require};
+use schemars::JsonSchema;
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// By how much the true labelling shall win against another: Δ(y, y_i); a config may give just the loss.
+///
+/// The margin is scaled by the loss (Tsochantaridis et al. 2005). Slack scaling is the same thing for `zero-one`, and
+/// there is none by `hamming`: no inference finds argmax_y Δ(y, y_i) · (1 − w·(F(x, y_i) − F(x, y))).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Margin {
+    /// What a labelling loses.
+    pub loss: Loss,
+    /// What a wrong position costs by its true label, of `hamming`; at least 0, and 1 for labels that are not named.
+    pub costs: BTreeMap<String, f64>,
+}
+
+/// What a labelling loses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// The costs of its wrong positions.
+    #[default]
+    Hamming,
+    /// 1 if anything is wrong; the inference must be able to list the two best labellings.
+    ZeroOne,
+}
+
+/// A margin as the config's table has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[doc(hidden)]
+pub struct Table {
+    #[serde(default)]
+    loss: Loss,
+    #[serde(default)]
+    costs: BTreeMap<String, f64>,
+}
+
+impl NameOrTable<'_> for Margin {
+    type Table = Table;
+    const EXPECTING: &'static str = "a margin: `hamming`, `zero-one`, or a table";
+
+    fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E> {
+        let loss = Loss::deserialize(StrDeserializer::new(name))?;
+        Ok(Margin { loss, costs: BTreeMap::new() })
+    }
+
+    fn from_table<E>(Table { loss, costs }: Table) -> Result<Self, E> {
+        Ok(Margin { loss, costs })
+    }
+}
+
+impl<'de> Deserialize<'de> for Margin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        name_or_table(deserializer)
+    }
+}
+
+impl Margin {
+    /// Rejects costs that can never work.
+    pub fn check(&self) -> Result<()> {
+        if self.loss == Loss::ZeroOne && !self.costs.is_empty() {
+            let got = format!("{} labels", self.costs.len());
+            return Err(Error::setting(
+                "margin.costs",
+                "empty for `zero-one`, which counts no positions",
+                got,
+            ));
+        }
+        self.costs.iter().try_for_each(|(label, &cost)| {
+            let fine = cost.is_finite() && cost >= 0.0;
+            require(fine, &format!("margin.costs.{label}"), "a finite number of at least 0", cost)
+        })
+    }
+
+    /// What each position of all sequences costs if it is wrong.
+    pub(crate) fn costs(&self, data: &Dataset) -> Result<Vec<f64>> {
+        let by_kind = self.by_kind(data.schema())?;
+        let mut costs = Vec::with_capacity(data.n_positions());
+        for i in 0..data.len() {
+            let (shape, labels) = (data.shape(i), &data.labels()[data.range(i)]);
+            let cost = |(n, label): (usize, &Option<u32>)| {
+                label.and_then(|label| by_kind[shape.kind(n) as usize].get(label as usize)).copied()
+            };
+            costs.extend(labels.iter().enumerate().map(|position| cost(position).unwrap_or(1.0)));
+        }
+        Ok(costs)
+    }
+
+    /// The cost of each label of each kind of node.
+    fn by_kind(&self, schema: &Schema) -> Result<Vec<Vec<f64>>> {
+        let names = || schema.kinds().iter().flat_map(|kind| kind.labels.names().iter());
+        if let Some(unknown) = self.costs.keys().find(|label| !names().any(|name| name == label.as_str())) {
+            return Err(Error::unknown("label", unknown, names()));
+        }
+        let cost = |name| self.costs.get(name).copied().unwrap_or(1.0);
+        Ok(schema.kinds().iter().map(|kind| kind.labels.names().iter().map(cost).collect()).collect())
+    }
+}

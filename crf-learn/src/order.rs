@@ -1,0 +1,21 @@
+use crf_core::{Rng, Run};
+use rand::seq::SliceRandom as _;
+
+/// The sequences in an order that is drawn anew for each epoch.
+pub(crate) struct Order {
+    rng: Rng,
+    sequences: Vec<usize>,
+}
+
+impl Order {
+    /// An order of so many sequences.
+    pub(crate) fn new(len: usize, run: &Run<'_>) -> Self {
+        Order { rng: run.seed.child("order").rng(), sequences: (0..len).collect() }
+    }
+
+    /// The next order.
+    pub(crate) fn next(&mut self) -> &[usize] {
+        self.sequences.shuffle(&mut self.rng);
+        &self.sequences
+    }
+}
