@@ -29,10 +29,10 @@ impl Axis {
     /// A logarithmic axis through positive values.
     pub(super) fn logarithmic(low: f64, high: f64) -> Self {
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-        let digits: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let all = (first..=last).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
-        let near = all.filter(|tick| (low * 0.999..=high * 1.001).contains(tick));
-        let ticks = near.map(|tick| (tick, format!("{}", (tick * 1e9).round() / 1e9))).collect();
+        let digits: &[f64] = if last - first >= 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let all = (first..=last).flat_map(|power| digits.iter().map(move |&digit| (digit, power)));
+        let ticks = all.map(|(digit, power)| (digit * 10_f64.powi(power), short(digit, power)));
+        let ticks = ticks.filter(|(tick, _)| (low * 0.999..=high * 1.001).contains(tick)).collect();
         let margin = (high / low).max(1.5).powf(0.03);
         Axis { low: low / margin, high: high * margin, log: true, ticks }
     }
@@ -48,6 +48,19 @@ impl Axis {
         let place = |value: f64| if self.log { value.max(self.low).ln() } else { value };
         (place(value) - place(self.low)) / (place(self.high) - place(self.low))
     }
+}
+
+/// `0.05` or `200`, and `10⁻⁵` or `2·10⁶` for what would be long.
+fn short(digit: f64, power: i32) -> String {
+    if (-3..=4).contains(&power) {
+        return format!("{:.*}", (-power).max(0) as usize, digit * 10_f64.powi(power));
+    }
+    let raised = |c: char| match c.to_digit(10) {
+        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
+        None => '⁻',
+    };
+    let power: String = power.to_string().chars().map(raised).collect();
+    if digit == 1.0 { format!("10{power}") } else { format!("{digit}·10{power}") }
 }
 
 /// The range of all finite values; 0 to 1 when there is none.
@@ -97,6 +110,8 @@ mod tests {
         );
         assert_eq!(labels(&Axis::through(1.0, 12.0)), ["2", "4", "6", "8", "10", "12"]);
         assert_eq!(labels(&Axis::logarithmic(10.0, 500.0)), ["10", "20", "50", "100", "200", "500"]);
+        assert_eq!(labels(&Axis::logarithmic(1e-6, 1e-3)), ["10⁻⁶", "10⁻⁵", "10⁻⁴", "0.001"]);
+        assert_eq!(labels(&Axis::logarithmic(1e5, 5e5)), ["10⁵", "2·10⁵", "5·10⁵"]);
         assert_eq!(labels(&Axis::around(-2.0, 2.0)).len(), 5);
     }
 
