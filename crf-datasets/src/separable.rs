@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::parts::Parts;
 use crate::size::Size;
 
-/// Sequences that a linear model separates with a margin, which bounds the mistakes of a perceptron (Novikoff 1962;
-/// Collins 2002, theorem 1).
+/// Sequences that a linear model separates with a margin (Collins 2002, theorem 1).
 ///
+/// The margin bounds the mistakes of a perceptron (Novikoff 1962).
 /// Each label has a real channel, `x0`, `x1` …, which is a small number where the label is true and 0 elsewhere; further
 /// channels, `noise0` …, are uniform on a sphere and tell nothing. Weights of 1/√L, L being the number of labels, on each
 /// label's own channel have length 1, and under them the true labelling of every sequence beats every other one by

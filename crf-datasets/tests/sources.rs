@@ -212,7 +212,7 @@ fn every_source_is_listed_with_a_one_line_summary() {
     let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
     let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
     let generators = ["coupled-chains", "ising-grid", "observation-driven-transitions", "pima-markov"];
-    let generators = [&generators[..], &["potts-grid", "redundant-observations"]].concat();
+    let generators = [&generators[..], &["potts-grid", "redundant-observations", "separable"]].concat();
     let mut all = [&generators[..], &["file", "held-out", "linked", "ocr"]].concat();
     all.sort_unstable();
     assert_eq!(tags, all);
