@@ -1,3 +1,4 @@
+use crate::error::{Error, Result};
 use crate::feature_map::Links;
 use crate::simd::{fma, prefetch};
 use crate::sparse::Rows;
@@ -68,7 +69,7 @@ struct Single {
 
 impl Packed {
     /// A layout for the features of `links`, whose functions have so many labels by kind of node, and for `rows`.
-    pub(crate) fn new(links: &Links, n_labels: &[usize], rows: &Rows) -> Self {
+    pub(crate) fn new(links: &Links, n_labels: &[usize], rows: &Rows) -> Result<Self> {
         let occurrences = occurrences(links, rows);
         let (rank_at, ranks) = rank(links, n_labels, &occurrences);
         let mut packed = Packed {
@@ -81,12 +82,12 @@ impl Packed {
             rows: Vec::new(),
             singles: Vec::new(),
         };
-        packed.lay_out(links, n_labels, &occurrences);
-        packed.translate(links, rows);
-        packed
+        packed.lay_out(links, n_labels, &occurrences)?;
+        packed.translate(links, rows)?;
+        Ok(packed)
     }
 
-    fn lay_out(&mut self, links: &Links, n_labels: &[usize], occurrences: &[u64]) {
+    fn lay_out(&mut self, links: &Links, n_labels: &[usize], occurrences: &[u64]) -> Result<()> {
         let mut next = Block::default();
         for g in 0..links.n_observations() {
             if g > 0 && g % BLOCK == 0 {
@@ -119,7 +120,7 @@ impl Packed {
         // The regions stand one behind the other: wide, narrow, single. Rows that are a whole vector are narrow.
         let (narrow, single) =
             (next.wide.next_multiple_of(LANES), next.wide.next_multiple_of(LANES) + next.narrow);
-        assert!(u32::try_from(single + next.single).is_ok(), "{} packed weights", single + next.single);
+        number("weights", single + next.single)?;
         for place in &mut self.places {
             place.row += if place.width == LANES as u32 { narrow as u32 } else { 0 };
             place.singles += single as u32;
@@ -128,11 +129,12 @@ impl Packed {
             block.narrow += narrow;
             block.single += single;
         }
+        Ok(())
     }
 
-    fn translate(&mut self, links: &Links, rows: &Rows) {
+    fn translate(&mut self, links: &Links, rows: &Rows) -> Result<()> {
         for r in 0..rows.len() {
-            let mut list = self.end_of_lists();
+            let mut list = self.end_of_lists()?;
             for &g in rows.ones(r) {
                 let place = self.places[g as usize];
                 if place.width > 0 {
@@ -152,16 +154,17 @@ impl Packed {
             }
             self.lists.push(list);
         }
-        self.lists.push(self.end_of_lists());
+        self.lists.push(self.end_of_lists()?);
         self.rows.shrink_to_fit();
         self.singles.shrink_to_fit();
+        Ok(())
     }
 
     /// The list of a position behind all others.
-    fn end_of_lists(&self) -> List {
-        let [rows, singles] = [self.rows.len(), self.singles.len()]
-            .map(|len| u32::try_from(len).expect("fewer than four thousand million ones in the data"));
-        List { rows, singles, n_wide: 0 }
+    fn end_of_lists(&self) -> Result<List> {
+        let rows = number("rows of weights at all positions", self.rows.len())?;
+        let singles = number("single weights at all positions", self.singles.len())?;
+        Ok(List { rows, singles, n_wide: 0 })
     }
 
     /// How many numbers the layout has.
@@ -387,6 +390,12 @@ impl Packed {
             }
         }
     }
+}
+
+/// How many there are of something, as it is stored.
+fn number(of: &str, n: usize) -> Result<u32> {
+    u32::try_from(n)
+        .map_err(|_| Error::data(format!("{n} {of}, of which at most {} can be handled", u32::MAX)))
 }
 
 /// How often each function occurs in `rows`.
