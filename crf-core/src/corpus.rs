@@ -5,6 +5,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::features::Part;
 use crate::prototype::{Block, Encoder};
+use crate::schema::Schema;
 use crate::sparse::Rows;
 
 /// Encoded data: every observation function's value at every node and edge, computed once.
@@ -25,8 +26,8 @@ pub struct Corpus {
 
 impl Corpus {
     pub(crate) fn encode(data: Arc<Dataset>, state: &[Part], transition: &[Part]) -> Result<Self> {
-        let (node_base, state_at) = base(state);
-        let (edge_base, transition_at) = base(transition);
+        let (node_base, state_at) = base(state, data.schema());
+        let (edge_base, transition_at) = base(transition, data.schema());
         let mut corpus = Corpus {
             nodes: Rows::default(),
             node_base,
@@ -43,7 +44,7 @@ impl Corpus {
             let encode = |parts: &[Part], at: &[u32]| -> Result<Vec<(u16, u32, Block)>> {
                 let blocks = parts.iter().zip(at).map(|(Part { owner, encoder, .. }, &at)| {
                     let block = Block::of(&**encoder, &x);
-                    finite(&block, &**encoder, i)?;
+                    finite(&block, &**encoder, data.schema(), i)?;
                     Ok((*owner, at, block))
                 });
                 blocks.collect()
@@ -100,6 +101,14 @@ impl Corpus {
         }
     }
 
+    /// Rejects a model that was made for another schema.
+    pub(crate) fn require(&self, schema: &Arc<Schema>) -> Result<()> {
+        if self.data.schema() != schema {
+            return Err(Error::data("the model was made for other channels or labels than the data have"));
+        }
+        Ok(())
+    }
+
     /// The raw data.
     pub fn data(&self) -> &Arc<Dataset> {
         &self.data
@@ -152,11 +161,11 @@ impl Corpus {
 }
 
 /// The constant functions with their values, and the number of each part's first function.
-fn base(parts: &[Part]) -> (Vec<(u32, f64)>, Vec<u32>) {
+fn base(parts: &[Part], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
     let (mut base, mut at, mut next) = (Vec::new(), Vec::new(), 0);
     for Part { encoder, .. } in parts {
         at.push(next);
-        let (len, constants) = encoder.constants();
+        let (len, constants) = encoder.constants(schema);
         base.extend(constants.into_iter().map(|(g, value)| (next + g, value)));
         next += len as u32;
     }
@@ -168,10 +177,10 @@ fn row(blocks: &[(u16, u32, Block)], owner: u16, t: usize) -> impl Iterator<Item
     mine.flat_map(move |(_, at, block)| block.row(t).iter().map(move |&(g, value)| (at + g, value)))
 }
 
-fn finite(block: &Block, encoder: &dyn Encoder, i: usize) -> Result<()> {
+fn finite(block: &Block, encoder: &dyn Encoder, schema: &Schema, i: usize) -> Result<()> {
     for t in 0..block.len() {
         if let Some(&(g, value)) = block.row(t).iter().find(|(_, value)| !value.is_finite()) {
-            let name = encoder.observations().swap_remove(g as usize).name;
+            let name = encoder.observations(schema).swap_remove(g as usize).name;
             let place = format!("sequence {}, position {}", i + 1, t + 1);
             return Err(Error::NotFinite(format!("`{name}` is {value}; scale the channel")).at(place));
         }

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::bulk;
 use crate::error::{Error, Result};
 use crate::features::{FittedFeatures, Pairs, Part};
 use crate::names::Names;
-use crate::prototype::Observation;
+use crate::prototype::{Encoder, Observation};
 use crate::schema::Schema;
 
 /// Which features a model has, in the order of their weights.
@@ -36,40 +36,74 @@ pub struct Links {
 }
 
 /// What is known of observation functions.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone)]
 struct Functions {
-    names: Names,
-    owners: Vec<u16>,    // kind of node, or relation
-    constant: Vec<bool>, // whether it has one value everywhere
-    groups: Vec<u32>,    // which functions exclude each other; all different otherwise
+    schema: Arc<Schema>,
+    encoders: Vec<Arc<dyn Encoder>>,
+    names: OnceLock<Names>, // spelt when they are first asked for
+    owners: Vec<u16>,       // kind of node, or relation
+    constant: Vec<bool>,    // whether it has one value everywhere
+    groups: Vec<u32>,       // which functions exclude each other; all different otherwise
 }
 
 impl Functions {
-    fn new(parts: &[Part]) -> Result<Self> {
-        let (mut all, mut n_groups) = (Functions::default(), 0);
+    fn new(schema: &Arc<Schema>, parts: &[Part]) -> Result<Self> {
+        let (mut owners, mut constant, mut groups, mut n_groups) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for Part { owner, encoder, .. } in parts {
-            if let Some(names) = encoder.plain_names() {
-                names.iter().for_each(|name| all.names.push(name));
-                all.groups.extend(names.iter().map(|_| fresh(&mut n_groups)));
-                all.constant.resize(all.names.len(), false);
+            if let Some(n) = encoder.plain() {
+                groups.extend((0..n).map(|_| fresh(&mut n_groups)));
+                constant.resize(groups.len(), false);
             } else {
                 // Numbers of groups mean something within one encoder only.
                 let mut group_of = HashMap::new();
-                for Observation { name, group, constant } in encoder.observations() {
-                    all.names.push(&name);
-                    all.constant.push(constant.is_some());
-                    all.groups.push(match group {
+                for Observation { group, constant: value, .. } in encoder.observations(schema) {
+                    constant.push(value.is_some());
+                    groups.push(match group {
                         Some(group) => *group_of.entry(group).or_insert_with(|| fresh(&mut n_groups)),
                         None => fresh(&mut n_groups),
                     });
                 }
             }
-            all.owners.resize(all.names.len(), *owner);
-            if u32::try_from(all.names.len()).is_err() {
+            owners.resize(groups.len(), *owner);
+            if u32::try_from(groups.len()).is_err() {
                 return Err(Error::data("more than 2³² observation functions"));
             }
         }
-        Ok(all)
+        let encoders = parts.iter().map(|part| part.encoder.clone()).collect();
+        Ok(Functions { schema: schema.clone(), encoders, names: OnceLock::new(), owners, constant, groups })
+    }
+
+    fn len(&self) -> usize {
+        self.owners.len()
+    }
+
+    fn names(&self) -> &Names {
+        self.names.get_or_init(|| {
+            let observations = self.encoders.iter().flat_map(|encoder| encoder.observations(&self.schema));
+            observations.map(|observation| observation.name).collect()
+        })
+    }
+}
+
+impl Default for Functions {
+    fn default() -> Self {
+        Functions {
+            schema: Schema::nothing(),
+            encoders: Vec::new(),
+            names: OnceLock::new(),
+            owners: Vec::new(),
+            constant: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+}
+
+impl PartialEq for Functions {
+    fn eq(&self, other: &Self) -> bool {
+        self.owners == other.owners
+            && self.constant == other.constant
+            && self.groups == other.groups
+            && self.names() == other.names()
     }
 }
 
@@ -113,16 +147,17 @@ pub enum Target {
 impl Links {
     /// Ties every function to all its targets, or to those with which `show` sees it.
     pub(crate) fn new(
+        schema: &Arc<Schema>,
         parts: &[Part],
         n_targets: impl Fn(u16) -> usize,
         show: impl FnOnce(&mut dyn FnMut(u32, u16, u32)),
     ) -> Result<Self> {
-        let functions = Functions::new(parts)?;
-        let (n_functions, owners) = (functions.names.len(), &functions.owners);
+        let functions = Functions::new(schema, parts)?;
+        let (n_functions, owners) = (functions.len(), &functions.owners);
         let all = crate::graph::offsets(owners.iter().map(|&owner| n_targets(owner)));
-        let observed = parts
-            .iter()
-            .flat_map(|part| std::iter::repeat_n(part.pairs == Pairs::Observed, part.encoder.constants().0));
+        let observed = parts.iter().flat_map(|part| {
+            std::iter::repeat_n(part.pairs == Pairs::Observed, part.encoder.constants(schema).0)
+        });
         let observed: Vec<bool> = observed.collect();
         // One bit for each function and target.
         let mut seen = vec![0_u64; if observed.contains(&true) { all[n_functions].div_ceil(64) } else { 0 }];
@@ -144,7 +179,7 @@ impl Links {
 
     /// Gives functions to links that were read from a file, if their targets exist.
     fn restore(&mut self, functions: Functions, n_targets: impl Fn(u16) -> usize) -> Result<()> {
-        let same = functions.names.len() == self.n_observations();
+        let same = functions.len() == self.n_observations();
         let fits = |g: usize| {
             let targets = &self.targets[self.starts[g]..self.starts[g + 1]];
             let ascend = targets.windows(2).all(|pair| pair[0] < pair[1]);
@@ -174,7 +209,7 @@ impl Links {
 
     /// The name of function `g`.
     pub fn name(&self, g: u32) -> &str {
-        self.functions.names.get(g as usize)
+        self.functions.names().get(g as usize)
     }
 
     /// The kind of node, or the relation, that function `g` belongs to.
@@ -208,6 +243,11 @@ impl Links {
     #[inline]
     pub fn add_scores(&self, w: &[f64], g: u32, value: f64, scores: &mut [f64]) {
         let range = self.range(g);
+        if range.len() == scores.len() {
+            // Targets ascend, so these are all there are.
+            scores.iter_mut().zip(&w[range]).for_each(|(score, weight)| *score += value * weight);
+            return;
+        }
         for (&target, weight) in self.targets[range.clone()].iter().zip(&w[range]) {
             scores[target as usize] += value * weight;
         }
@@ -259,12 +299,12 @@ impl FeatureMap {
     /// Makes a map that was read from a file whole again, with the fitted features it was made of.
     pub fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
         let (schema, [state, transition]) = (features.schema(), features.parts());
-        self.state.restore(Functions::new(state)?, |kind| schema.n_labels(kind))?;
+        self.state.restore(Functions::new(schema, state)?, |kind| schema.n_labels(kind))?;
         let n_pairs = |relation| {
             let (rows, columns) = schema.table_shape(relation);
             rows * columns
         };
-        self.transition.restore(Functions::new(transition)?, n_pairs)?;
+        self.transition.restore(Functions::new(schema, transition)?, n_pairs)?;
         self.schema = schema.clone();
         Ok(())
     }

@@ -159,7 +159,7 @@ impl Features {
                 Link::Transition(Some(relation)) => (&mut fitted.transition, one(schema.relation(relation)?)),
             };
             for owner in owners {
-                parts.push(Part { owner, encoder: spec.of.fit(train)?, pairs: spec.pairs });
+                parts.push(Part { owner, encoder: spec.of.fit(train)?.into(), pairs: spec.pairs });
             }
         }
         Ok(fitted)
@@ -182,7 +182,7 @@ pub struct FittedFeatures {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) owner: u16,
-    pub(crate) encoder: Box<dyn Encoder>,
+    pub(crate) encoder: Arc<dyn Encoder>,
     pub(crate) pairs: Pairs,
 }
 
@@ -204,8 +204,14 @@ impl FittedFeatures {
             let (rows, columns) = self.schema.table_shape(relation);
             rows * columns
         };
-        let state = Links::new(&self.state, |kind| self.schema.n_labels(kind), |see| train.see_states(see))?;
-        let transition = Links::new(&self.transition, n_pairs, |see| train.see_transitions(see))?;
+        let state = Links::new(
+            &self.schema,
+            &self.state,
+            |kind| self.schema.n_labels(kind),
+            |see| train.see_states(see),
+        )?;
+        let transition =
+            Links::new(&self.schema, &self.transition, n_pairs, |see| train.see_transitions(see))?;
         Ok(FeatureMap::new(self.schema.clone(), state, transition))
     }
 

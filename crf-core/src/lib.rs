@@ -16,7 +16,9 @@ pub mod prototypes;
 
 mod aligned;
 mod corpus;
+mod edge_scores;
 mod feature_map;
+mod node_base;
 mod packed;
 mod scorer;
 mod sparse;

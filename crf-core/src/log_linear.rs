@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::bulk;
 use crate::corpus::Corpus;
+use crate::edge_scores::{EdgeScores, OwnTables};
 use crate::error::{Error, Result};
-use crate::feature_map::FeatureMap;
+use crate::feature_map::{FeatureMap, Links};
 use crate::features::FittedFeatures;
 use crate::model::{BoundModel, Model};
+use crate::node_base::NodeBase;
 use crate::potentials::Potentials;
-use crate::scorer::Scorer;
 use crate::scratch::Scratch;
 
 /// p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight for each of its features (Vail 2008, equation 2.43).
@@ -62,10 +63,14 @@ impl LogLinear {
 
 #[typetag::serde(name = "log-linear")]
 impl Model for LogLinear {
+    /// Reads weights where they stand: nothing here grows with the number of features.
     fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
-        let mut scorer = Scorer::new(&self.map, x)?;
-        scorer.update(&self.weights);
-        Ok(Box::new(BoundLogLinear { scorer }))
+        x.require(self.map.schema())?;
+        let (state, transition) = self.weights.split_at(self.map.state().len());
+        let (mut base, mut edges) = (NodeBase::new(&self.map), EdgeScores::new(&self.map, x));
+        base.update(&self.map, x, state);
+        edges.update(transition);
+        Ok(Box::new(Bound { links: self.map.state(), weights: state, x, base, edges }))
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
@@ -83,12 +88,34 @@ impl Model for LogLinear {
     }
 }
 
-struct BoundLogLinear<'a> {
-    scorer: Scorer<'a>,
+/// A model and the corpus whose sequences are scored, once each.
+struct Bound<'a> {
+    links: &'a Links,
+    weights: &'a [f64], // of the state features
+    x: &'a Corpus,
+    base: NodeBase,
+    edges: EdgeScores<'a>,
 }
 
-impl BoundModel for BoundLogLinear<'_> {
+/// Memory for one sequence's potentials.
+#[derive(Debug, Default)]
+struct Buffer {
+    node: Vec<f64>,
+    tables: OwnTables,
+}
+
+impl BoundModel for Bound<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        self.scorer.fill(i, scratch)
+        let (shape, start) = (self.x.data().shape(i), self.x.data().range(i).start);
+        let Buffer { node, tables } = scratch.of();
+        node.resize(shape.node_at(shape.n_nodes()), 0.0);
+        for n in 0..shape.n_nodes() {
+            let scores = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
+            scores.copy_from_slice(self.base.of(shape.kind(n)));
+            self.x
+                .nodes()
+                .for_each(start + n, |g, value| self.links.add_scores(self.weights, g, value, scores));
+        }
+        Potentials::new(shape, node, self.edges.tables(i, tables))
     }
 }

@@ -21,6 +21,7 @@ impl Names {
     }
 
     /// The name with the given number; panics when there is none.
+    #[inline]
     pub fn get(&self, number: usize) -> &str {
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
         &self.text[start..self.ends[number]]

@@ -2,7 +2,7 @@ use std::fmt::Debug;
 
 use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
-use crate::names::Names;
+use crate::schema::Schema;
 
 /// A rule that makes observation functions g(t, X); links then tie these to labels.
 ///
@@ -19,18 +19,19 @@ pub trait Prototype: Debug + Send + Sync {
 /// Fitted observation functions; part of a saved model.
 #[typetag::serde(tag = "type")]
 pub trait Encoder: Debug + Send + Sync {
-    /// The functions, in the order of their numbers.
-    fn observations(&self) -> Vec<Observation>;
-    /// The names of the functions, if none is constant and none excludes another: cheaper where there are many.
-    fn plain_names(&self) -> Option<&Names> {
+    /// The functions, in the order of their numbers, for data of the schema they were fitted on.
+    fn observations(&self, schema: &Schema) -> Vec<Observation>;
+    /// How many functions there are, if none is constant and none excludes another: then nobody needs to spell the names
+    /// of many to know it.
+    fn plain(&self) -> Option<usize> {
         None
     }
     /// How many functions there are, and those that have one value everywhere.
-    fn constants(&self) -> (usize, Vec<(u32, f64)>) {
-        if let Some(names) = self.plain_names() {
-            return (names.len(), Vec::new());
+    fn constants(&self, schema: &Schema) -> (usize, Vec<(u32, f64)>) {
+        if let Some(n) = self.plain() {
+            return (n, Vec::new());
         }
-        let observations = self.observations();
+        let observations = self.observations(schema);
         let constants =
             (0..).zip(&observations).filter_map(|(g, observation)| Some((g, observation.constant?)));
         (observations.len(), constants.collect())

@@ -68,6 +68,27 @@ proptest! {
     }
 
     #[test]
+    fn a_bound_model_scores_as_the_scorer_does(
+        seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing(),
+    ) {
+        let (data, fitted) = random_corpus(seed, graphs, sharing);
+        let x = fitted.encode(data.clone()).unwrap();
+        let map = Arc::new(fitted.map(&x).unwrap());
+        let w = random_weights(seed, map.len());
+        let mut scorer = Scorer::new(&map, &x).unwrap();
+        scorer.update(&w);
+        let model = LogLinear::new(map.clone(), w).unwrap();
+        let (bound, mut one, mut other) = (model.bind(&x).unwrap(), Scratch::new(), Scratch::new());
+        for i in 0..data.len() {
+            let (of_model, of_scorer) = (bound.fill(i, &mut one).unwrap(), scorer.fill(i, &mut other).unwrap());
+            prop_assert!(of_model.node().iter().zip(of_scorer.node()).all(|(&a, &b)| close(a, b)));
+            for e in 0..data.shape(i).n_edges() {
+                prop_assert_eq!(of_model.tables().of(e), of_scorer.tables().of(e));
+            }
+        }
+    }
+
+    #[test]
     fn expected_features_are_those_of_all_labellings(
         seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing(),
     ) {

@@ -23,13 +23,14 @@ fn fit(config: &str) -> Box<dyn Encoder> {
 }
 
 fn names(encoder: &dyn Encoder) -> Vec<String> {
-    encoder.observations().into_iter().map(|g| g.name).collect()
+    encoder.observations(data().schema()).into_iter().map(|g| g.name).collect()
 }
 
 /// The values of all functions at each position of sequence `i`, constants included.
 fn values(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
     let block = Block::of(encoder, &data.sequence(i));
-    let base: Vec<f64> = encoder.observations().iter().map(|g| g.constant.unwrap_or(0.0)).collect();
+    let base: Vec<f64> =
+        encoder.observations(data.schema()).iter().map(|g| g.constant.unwrap_or(0.0)).collect();
     let row = |t: usize| {
         let mut row = base.clone();
         block.row(t).iter().for_each(|&(g, value)| row[g as usize] += value);
@@ -48,7 +49,7 @@ fn expect(config: &str, want_names: &[&str], want: &[&[f64]]) {
 #[test]
 fn one_is_constant_and_costs_no_entry() {
     let encoder = fit("type = 'one'");
-    assert_eq!(encoder.observations()[0].constant, Some(1.0));
+    assert_eq!(encoder.observations(data().schema())[0].constant, Some(1.0));
     assert!((0..3).all(|t| Block::of(&*encoder, &data().sequence(0)).row(t).is_empty()));
     expect("type = 'one'", &["1"], &[&[1.0], &[1.0], &[1.0]]);
 }
@@ -70,7 +71,8 @@ fn equals_tests_every_symbol_and_an_unseen_one_passes_no_test() {
     let names = ["c=a", "c=b", "c=c"];
     expect("type = 'equals'", &names, &[&[1.0, 0.0, 0.0], &[0.0, 1.0, 0.0], &[0.0, 0.0, 0.0]]);
     expect("type = 'equals'\nsymbols = ['b']", &["c=b"], &[&[0.0], &[1.0], &[0.0]]);
-    let groups: Vec<_> = fit("type = 'equals'").observations().iter().map(|g| g.group).collect();
+    let groups: Vec<_> =
+        fit("type = 'equals'").observations(data().schema()).iter().map(|g| g.group).collect();
     assert!(groups[0].is_some() && groups.iter().all(|group| *group == groups[0]));
 }
 
@@ -101,15 +103,18 @@ fn lag_looks_back_and_ahead_and_is_zero_beyond_the_ends() {
 fn a_lagged_constant_is_zero_beyond_the_ends() {
     let want: [&[f64]; 3] = [&[0.0, 1.0], &[1.0, 1.0], &[1.0, 1.0]];
     expect("type = 'lag'\nby = [1, 0]\nof = 'one'", &["1[-1]", "1"], &want);
-    let constants: Vec<_> =
-        fit("type = 'lag'\nby = [1, 0]\nof = 'one'").observations().iter().map(|g| g.constant).collect();
+    let constants: Vec<_> = fit("type = 'lag'\nby = [1, 0]\nof = 'one'")
+        .observations(data().schema())
+        .iter()
+        .map(|g| g.constant)
+        .collect();
     assert_eq!(constants, [None, Some(1.0)]);
 }
 
 #[test]
 fn lagged_alternatives_exclude_each_other_only_at_one_lag() {
     let encoder = fit("type = 'lag'\nby = [1, 2]\nof = 'equals'");
-    let groups: Vec<_> = encoder.observations().iter().map(|g| g.group).collect();
+    let groups: Vec<_> = encoder.observations(data().schema()).iter().map(|g| g.group).collect();
     assert!(groups[0] == groups[2] && groups[3] == groups[5] && groups[0] != groups[3]);
 }
 
@@ -150,7 +155,7 @@ fn a_large_value_leaves_no_trace_once_it_has_left_the_window() {
 fn power_raises_values_and_constants() {
     let want: [&[f64]; 3] = [&[1.0, 1.0, 1.0], &[4.0, 2.0, 8.0], &[16.0, 4.0, 64.0]];
     expect("type = 'power'\ndegrees = [2, 1, 3]", &["x²", "x", "x^3"], &want);
-    assert_eq!(fit("type = 'power'\nof = 'one'").observations()[0].constant, Some(1.0));
+    assert_eq!(fit("type = 'power'\nof = 'one'").observations(data().schema())[0].constant, Some(1.0));
 }
 
 #[test]
@@ -171,7 +176,7 @@ fn thresholds_by_quantile_come_from_all_training_sequences() {
     expect("type = 'threshold'\nat = []\nquantiles = 3", &["x>0", "x>1", "x>2"], &want);
     expect("type = 'threshold'\nat = [1]\nquantiles = 1", &["x>1"], &[&[0.0], &[1.0], &[1.0]]);
     let encoder = prototype("type = 'threshold'\nat = []\nquantiles = 3").fit(&chains(&[])).unwrap();
-    assert!(encoder.observations().is_empty());
+    assert!(encoder.observations(data().schema()).is_empty());
 }
 
 #[test]
@@ -209,7 +214,7 @@ fn constants_join_in_conjunctions() {
     let joined = "type = 'conjunction'\nof = ['one', 'value', 'first']";
     expect(joined, &["1 ∧ x ∧ first"], &[&[1.0], &[0.0], &[0.0]]);
     let all = fit("type = 'conjunction'\nof = ['one', 'one']");
-    assert_eq!(all.observations()[0].constant, Some(1.0));
+    assert_eq!(all.observations(data().schema())[0].constant, Some(1.0));
     assert_eq!(values(&*all, &data(), 0), [[1.0], [1.0], [1.0]]);
     let lagged =
         "type = 'conjunction'\nof = ['one', { type = 'lag', of = 'one' }, { type = 'lag', by = [0, 1] }]";
@@ -245,7 +250,7 @@ fn encoders_survive_saving() {
         let encoder = fit(config);
         let saved = serde_json::to_string(&encoder).unwrap();
         let again: Box<dyn Encoder> = serde_json::from_str(&saved).unwrap();
-        assert_eq!(again.observations(), encoder.observations());
+        assert_eq!(again.observations(data().schema()), encoder.observations(data().schema()));
         assert_eq!(values(&*again, &data(), 0), values(&*encoder, &data(), 0));
         assert_eq!(serde_json::to_string(&again).unwrap(), saved);
     }

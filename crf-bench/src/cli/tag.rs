@@ -1,8 +1,9 @@
 use std::io::{BufRead as _, BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{self, SyncSender};
 
 use clap::{Args, ValueEnum};
 use crf_core::{Dataset, Decode, Error as CoreError, Next, Schema};
@@ -48,9 +49,12 @@ pub struct TagArgs {
     #[arg(long, value_name = "HOW")]
     decode: Option<DecodeArg>,
     /// How many positions are read before they are labelled and printed; sequences stay whole.
-    #[arg(long, value_name = "N", default_value = "50000")]
+    #[arg(long, value_name = "N", default_value = "5000")]
     batch: NonZeroUsize,
 }
+
+/// How many batches may wait to be labelled.
+const BATCHES_AHEAD: usize = 4;
 
 /// Which labelling is the answer.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -81,7 +85,7 @@ pub(super) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
         (None, false) => Ask::Labels(decode),
     };
     let (mut out, schema) = (BufWriter::with_capacity(1 << 16, out), file.content.features.schema());
-    let (mut failed, mut first) = (None, 1);
+    let mut first = 1;
     let mut label = |data: Dataset| -> Result<()> {
         let data = Arc::new(data);
         let of_batch = |error: crf_core::Error| error.at(format!("the batch from sequence {first} on"));
@@ -93,20 +97,37 @@ pub(super) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
         }
         out.flush().map_err(terminal)
     };
-    let (name, mut from) = (file_name(&args.file), open(&args.file)?);
-    // Whole lines only: where a line was cut, nothing can be said about it.
-    let mut beginning = from.fill_buf().map_err(Error::io(&args.file))?.to_vec();
-    beginning.truncate(beginning.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
-    let read = format.read(&name, &mut *from, Some(schema), args.batch.get(), &mut |data| {
-        failed = label(data).err();
-        Ok(if failed.is_some() { Next::Stop } else { Next::Continue })
-    });
-    failed.map_or(Ok(()), Err)?;
-    read.map_err(|error| match unlabelled(&*format, &name, &beginning, schema) {
-        Some(setting) => CoreError::data(format!("{error}; data without labels need `--set {setting}`")),
-        None => error,
+    // One thread reads while this one labels and prints.
+    std::thread::scope(|scope| {
+        let (to, batches) = mpsc::sync_channel(BATCHES_AHEAD);
+        let reading = scope.spawn(|| read(&args.file, &*format, schema, args.batch.get(), to));
+        let labelled = batches.into_iter().try_for_each(&mut label);
+        let read = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        labelled.and(read)
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a file and sends it on batch by batch, until nobody listens.
+fn read(
+    file: &Path,
+    format: &dyn Format,
+    schema: &Arc<Schema>,
+    batch: usize,
+    to: SyncSender<Dataset>,
+) -> Result<()> {
+    let (name, mut from) = (file_name(file), open(file)?);
+    // Whole lines only: where a line was cut, nothing can be said about it.
+    let mut beginning = from.fill_buf().map_err(Error::io(file))?.to_vec();
+    beginning.truncate(beginning.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
+    let send = &mut |data| Ok(if to.send(data).is_ok() { Next::Continue } else { Next::Stop });
+    format.read(&name, &mut *from, Some(schema), batch, send).map_err(|error| {
+        match unlabelled(format, &name, &beginning, schema) {
+            Some(setting) => CoreError::data(format!("{error}; data without labels need `--set {setting}`")),
+            None => error,
+        }
+    })?;
+    Ok(())
 }
 
 /// The setting with which the beginning of some data can be read, if they have no labels where some are expected.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use crate::bulk;
 use crate::dataset::{Dataset, Sequence};
 use crate::error::{Result, require};
-use crate::names::Names;
 use crate::prototype::{Block, Encoder, Observation, Prototype};
+use crate::schema::Schema;
 
 /// The attributes of bag channels, each with its value.
 ///
@@ -36,7 +36,7 @@ impl Prototype for Attributes {
     /// Numbers attributes by how often they occur, so that frequent ones stand together in memory.
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let schema = train.schema();
-        let mut fitted = Fitted { channels: Vec::new(), names: Names::default() };
+        let mut fitted = Fitted { channels: Vec::new(), n: 0 };
         for c in super::channels(schema, &self.channels, "bags of attributes")? {
             let alphabet = schema.channels()[c].kind.alphabet().expect("only bags were chosen");
             let mut counts = vec![0_u32; alphabet.len()];
@@ -55,8 +55,8 @@ impl Prototype for Attributes {
             order.sort_by_key(|&attribute| std::cmp::Reverse(counts[attribute as usize]));
             let mut function_of = vec![NONE; counts.len()];
             for attribute in order {
-                function_of[attribute as usize] = fitted.names.len() as u32;
-                fitted.names.push(alphabet.name(attribute));
+                function_of[attribute as usize] = fitted.n;
+                fitted.n += 1;
             }
             fitted.channels.push(Numbered { channel: c, function_of });
         }
@@ -64,10 +64,27 @@ impl Prototype for Attributes {
     }
 }
 
+/// The functions of attributes, which have the names that the schema has for these.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(from = "Stored")]
 struct Fitted {
     channels: Vec<Numbered>,
-    names: Names,
+    #[serde(skip_serializing)]
+    n: u32,
+}
+
+/// What a file has of them.
+#[derive(Deserialize)]
+struct Stored {
+    channels: Vec<Numbered>,
+}
+
+impl From<Stored> for Fitted {
+    fn from(Stored { channels }: Stored) -> Self {
+        let functions = channels.iter().flat_map(|channel| &channel.function_of);
+        let n = functions.filter(|&&g| g != NONE).count() as u32;
+        Fitted { channels, n }
+    }
 }
 
 /// The functions of a channel's attributes.
@@ -83,12 +100,22 @@ const NONE: u32 = u32::MAX;
 
 #[typetag::serde(name = "attributes")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
-        self.names.iter().map(Observation::new).collect()
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        let mut all = vec![Observation::new(""); self.n as usize];
+        for Numbered { channel, function_of } in &self.channels {
+            let alphabet = schema.channels().get(*channel).and_then(|channel| channel.kind.alphabet());
+            let names = alphabet.into_iter().flat_map(|alphabet| alphabet.names().iter());
+            for (name, &g) in names.zip(function_of) {
+                if let Some(observation) = all.get_mut(g as usize) {
+                    name.clone_into(&mut observation.name);
+                }
+            }
+        }
+        all
     }
 
-    fn plain_names(&self) -> Option<&Names> {
-        Some(&self.names)
+    fn plain(&self) -> Option<usize> {
+        Some(self.n as usize)
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
@@ -97,7 +124,7 @@ impl Encoder for Fitted {
                 x.for_each_in_bag(*channel, t, |attribute, value| {
                     // An attribute that training never saw has a number past the end; one that was too rare has no function.
                     if let Some(&g) = function_of.get(attribute as usize)
-                        && (g as usize) < self.names.len()
+                        && g < self.n
                     {
                         out.push(g, value);
                     }

@@ -6,6 +6,7 @@ use crate::error::{Error, Result, require};
 use crate::plugin::{Named, named_list};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::inner::Inner;
+use crate::schema::Schema;
 
 /// The product of other prototypes' values, for every way to take one function of each.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,10 +45,10 @@ struct Fitted {
 
 #[typetag::serde(name = "conjunction")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
         let mut joined = vec![Observation { constant: Some(1.0), ..Observation::new("") }];
         for part in &self.parts {
-            let part = part.observations();
+            let part = part.observations(schema);
             let pairs = joined.iter().flat_map(|a| part.iter().map(move |b| (a, b)));
             joined = pairs
                 .map(|(a, b)| Observation {

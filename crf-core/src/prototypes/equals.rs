@@ -61,7 +61,7 @@ struct Fitted {
 
 #[typetag::serde(name = "equals")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
+    fn observations(&self, _schema: &Schema) -> Vec<Observation> {
         let test =
             |(name, channel): &(String, u32)| Observation { group: Some(*channel), ..Observation::new(name) };
         self.names.iter().map(test).collect()

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
 use crate::prototype::{Block, Encoder, Observation, Prototype};
+use crate::schema::Schema;
 
 /// One at the first position only: the start state of Vail (2008), equation 2.16.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +26,7 @@ impl Prototype for First {
 
 #[typetag::serde(name = "first")]
 impl Encoder for First {
-    fn observations(&self) -> Vec<Observation> {
+    fn observations(&self, _schema: &Schema) -> Vec<Observation> {
         vec![Observation::new("first")]
     }
 

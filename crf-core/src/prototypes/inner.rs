@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
 use crate::prototype::{Block, Encoder, Observation, Prototype};
+use crate::schema::Schema;
 
 /// The fitted prototype inside another one.
 ///
@@ -18,10 +19,8 @@ pub(super) struct Inner {
 impl Inner {
     pub(super) fn fit(of: &dyn Prototype, train: &Dataset) -> Result<Self> {
         let encoder = of.fit(train)?;
-        let observations = encoder.observations();
-        let len = observations.len() as u32;
-        let constants = (0..).zip(&observations).filter_map(|(g, o)| Some((g, o.constant?))).collect();
-        Ok(Inner { encoder, len, constants })
+        let (len, constants) = encoder.constants(train.schema());
+        Ok(Inner { encoder, len: len as u32, constants })
     }
 
     /// How many functions there are.
@@ -34,8 +33,8 @@ impl Inner {
         &self.constants
     }
 
-    pub(super) fn observations(&self) -> Vec<Observation> {
-        self.encoder.observations()
+    pub(super) fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        self.encoder.observations(schema)
     }
 
     pub(super) fn encode(&self, x: &Sequence<'_>) -> Block {

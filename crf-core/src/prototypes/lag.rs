@@ -7,6 +7,7 @@ use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
 use crate::prototypes::inner::Inner;
+use crate::schema::Schema;
 
 /// Another prototype's values at earlier or later positions; zero beyond the ends of the sequence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -48,8 +49,8 @@ struct Fitted {
 
 #[typetag::serde(name = "lag")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
-        let of = self.of.observations();
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        let of = self.of.observations(schema);
         let groups = of.iter().filter_map(|g| g.group).max().map_or(0, |group| group + 1);
         let shifted =
             self.by.iter().enumerate().flat_map(|(k, &by)| of.iter().map(move |g| (k as u32, by, g)));

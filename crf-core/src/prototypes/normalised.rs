@@ -7,6 +7,7 @@ use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
 use crate::prototypes::inner::Inner;
+use crate::schema::Schema;
 
 /// Another prototype's values shifted and scaled to mean 0 and variance 1 on the training data.
 ///
@@ -36,7 +37,7 @@ impl Prototype for Normalised {
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let of = Inner::fit(&*self.of, train)?;
-        let observations = of.observations();
+        let observations = of.observations(train.schema());
         // Welford (1962): one pass, no cancellation between large sums.
         let (mut count, mut moments) = (0.0, vec![(0.0, 0.0); observations.len()]);
         for i in 0..train.len() {
@@ -72,8 +73,8 @@ struct Fitted {
 
 #[typetag::serde(name = "normalised")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
-        self.of.observations().iter().map(|g| Observation::new(format!("norm({})", g.name))).collect()
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        self.of.observations(schema).iter().map(|g| Observation::new(format!("norm({})", g.name))).collect()
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

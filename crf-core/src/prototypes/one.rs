@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
 use crate::prototype::{Block, Encoder, Observation, Prototype};
+use crate::schema::Schema;
 
 /// One at every position: as a state feature the intercept, as a transition feature the transition weight.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +26,7 @@ impl Prototype for One {
 
 #[typetag::serde(name = "one")]
 impl Encoder for One {
-    fn observations(&self) -> Vec<Observation> {
+    fn observations(&self, _schema: &Schema) -> Vec<Observation> {
         vec![Observation { constant: Some(1.0), ..Observation::new("1") }]
     }
 

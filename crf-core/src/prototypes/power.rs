@@ -7,6 +7,7 @@ use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
 use crate::prototypes::inner::Inner;
+use crate::schema::Schema;
 
 /// A power of another prototype's values: with the value itself, the square makes a Gaussian (Vail 2008,
 /// §2.2.3).
@@ -50,8 +51,8 @@ struct Fitted {
 
 #[typetag::serde(name = "power")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
-        let of = self.of.observations();
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        let of = self.of.observations(schema);
         let raised = self.degrees.iter().flat_map(|&degree| of.iter().map(move |g| (degree, g)));
         raised
             .map(|(degree, g)| Observation {

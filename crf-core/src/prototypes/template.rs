@@ -281,12 +281,12 @@ struct Fitted {
 
 #[typetag::serde(name = "template")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
+    fn observations(&self, _schema: &Schema) -> Vec<Observation> {
         self.attributes.names().iter().map(Observation::new).collect()
     }
 
-    fn plain_names(&self) -> Option<&Names> {
-        Some(self.attributes.names())
+    fn plain(&self) -> Option<usize> {
+        Some(self.attributes.len())
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

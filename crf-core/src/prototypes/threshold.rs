@@ -7,6 +7,7 @@ use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
 use crate::prototypes::inner::Inner;
+use crate::schema::Schema;
 
 /// Whether another prototype's value lies above or below a threshold.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -102,8 +103,8 @@ impl Fitted {
 
 #[typetag::serde(name = "threshold")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
-        let of = self.of.observations();
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        let of = self.of.observations(schema);
         let mut tests = Vec::new();
         self.tests(|g, above, at| {
             tests.push(Observation::new(format!("{}{}{at}", of[g].name, if above { '>' } else { '<' })));

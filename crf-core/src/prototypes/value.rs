@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
 use crate::prototype::{Block, Encoder, Observation, Prototype};
+use crate::schema::Schema;
 
 /// The number that a real channel has at the position.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +40,7 @@ struct Fitted {
 
 #[typetag::serde(name = "value")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
+    fn observations(&self, _schema: &Schema) -> Vec<Observation> {
         self.names.iter().map(Observation::new).collect()
     }
 

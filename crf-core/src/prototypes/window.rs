@@ -7,6 +7,7 @@ use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
 use crate::prototypes::inner::Inner;
+use crate::schema::Schema;
 
 /// Another prototype's values taken together over the positions around t, cut off at the ends of the
 /// sequence.
@@ -68,13 +69,13 @@ struct Fitted {
 
 #[typetag::serde(name = "window")]
 impl Encoder for Fitted {
-    fn observations(&self) -> Vec<Observation> {
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
         let over = match self.over {
             Over::Any => "any",
             Over::All => "all",
             Over::Mean => "mean",
         };
-        let of = self.of.observations();
+        let of = self.of.observations(schema);
         let taken = of.into_iter().map(|g| Observation {
             name: format!("{over}({}, {:+}..{:+})", g.name, -i64::from(self.before), self.after),
             group: None,
