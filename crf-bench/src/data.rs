@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crf_core::{Dataset, Next, Schema};
-use crf_datasets::{Format, open};
+use crf_datasets::{Format, Text, open};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ pub(crate) fn read_digest(
 ) -> Result<(Dataset, String)> {
     let mut from = Hashing { from: open(path)?, hash: Sha256::new() };
     let (mut whole, name) = (None, file_name(path));
-    format.read(&name, &mut from, schema, usize::MAX, &mut |data| {
+    format.read(Text::new(&name, &mut from), schema, usize::MAX, &mut |data| {
         whole = Some(data);
         Ok(Next::Continue)
     })?;

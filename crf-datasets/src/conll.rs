@@ -1,13 +1,14 @@
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use crf_core::{Channel, ChannelKind, Dataset, Next, Result, Schema, Value, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::format::Format;
+use crate::format::{Format, Text};
 use crate::lines::{Line, Lines};
 use crate::outlet::{Outlet, unwritten};
+use crate::pieces::Cut;
 use crate::sink::Sink;
 
 /// Columns of symbols, a line a position, as in the CoNLL shared tasks.
@@ -70,19 +71,19 @@ impl Format for Conll {
 
     fn read(
         &self,
-        name: &str,
-        from: &mut dyn BufRead,
+        text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
         emit: &mut dyn FnMut(Dataset) -> Result<Next>,
     ) -> Result<()> {
-        let mut lines = Lines::new(name, from);
+        let name = text.name;
+        let mut lines = Lines::of(text);
         let (channels, first) = loop {
             let line = lines.next()?;
             match line.filter(|line| !self.is_blank(line.text)) {
                 Some(line) => break (self.channels(&line, schema)?, line.number()),
                 None if line.is_some() => {}
-                None => return Err(lines.nothing()),
+                None => return lines.nothing(),
             }
         };
         lines.unread();
@@ -122,6 +123,10 @@ impl Format for Conll {
             sink.end(1.0)?;
         }
         sink.finish(|| lines.nothing())
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::AfterBlankLines
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {

@@ -1,13 +1,14 @@
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use crf_core::{Dataset, Next, Result, Schema, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::format::Format;
+use crate::format::{Format, Text};
 use crate::lines::{Line, Lines};
 use crate::outlet::{Outlet, unwritten};
+use crate::pieces::Cut;
 use crate::sink::{Sink, attributes};
 
 /// Lines of a label and attributes with TABs between, as CRFsuite reads them.
@@ -49,14 +50,13 @@ impl Format for Crfsuite {
 
     fn read(
         &self,
-        name: &str,
-        from: &mut dyn BufRead,
+        text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
         emit: &mut dyn FnMut(Dataset) -> Result<Next>,
     ) -> Result<()> {
-        let mut sink = Sink::new(name, attributes(), schema, batch, emit)?;
-        let mut lines = Lines::new(name, from);
+        let mut sink = Sink::new(text.name, attributes(), schema, batch, emit)?;
+        let mut lines = Lines::of(text);
         let (mut bag, mut unescaped, mut weight) = (Vec::new(), String::new(), None);
         loop {
             let line = lines.next()?;
@@ -97,6 +97,10 @@ impl Format for Crfsuite {
             return Err(lines.end().error(0, POSITIONS, "the end of the file"));
         }
         sink.finish(|| lines.nothing())
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::AfterBlankLines
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {

@@ -1,5 +1,5 @@
 use std::collections::HashSet;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use crf_core::{Channel, ChannelKind, Dataset, Error, Next, Result, Schema, Value, require};
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::feed::Feed;
-use crate::format::Format;
+use crate::format::{Format, Text};
 use crate::lines::Lines;
 use crate::outlet::{Outlet, unwritten};
 use crate::sink::Sink;
@@ -60,13 +60,13 @@ impl Format for Csv {
 
     fn read(
         &self,
-        name: &str,
-        from: &mut dyn BufRead,
+        text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
         emit: &mut dyn FnMut(Dataset) -> Result<Next>,
     ) -> Result<()> {
-        let feed = Feed::new(Lines::new(name, from));
+        let name = text.name;
+        let feed = Feed::new(Lines::of(text));
         let mut table = ReaderBuilder::new()
             .delimiter(self.separator as u8)
             .has_headers(false)
@@ -74,7 +74,7 @@ impl Format for Csv {
             .from_reader(feed);
         let mut row = ByteRecord::new();
         if !table.read_byte_record(&mut row).map_err(broken)? {
-            return Err(table.get_ref().lines().nothing());
+            return table.get_ref().lines().nothing();
         }
         let layout = self.layout(name, &row, schema)?;
         let mut sink = Sink::new(name, layout.channels(), schema, batch, emit)?;
@@ -136,7 +136,7 @@ impl Format for Csv {
             sink.end(1.0)?;
         }
         let lines = table.get_ref().lines();
-        sink.finish(|| lines.end().error(0, "a row below the header", "the end of the file"))
+        sink.finish(|| Err(lines.end().error(0, "a row below the header", "the end of the file")))
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use crf_core::{Dataset, Edge, Next, Result, Schema, Value};
@@ -7,12 +7,13 @@ use schemars::JsonSchema;
 use serde::de::DeserializeSeed as _;
 use serde::{Deserialize, Serialize};
 
-use crate::format::Format;
+use crate::format::{Format, Text};
 use crate::graphs::edges_of;
 use crate::json_edges::misplaced;
 use crate::json_object::{Object, Parts};
 use crate::lines::{Line, Lines};
 use crate::outlet::{Outlet, unwritten};
+use crate::pieces::Cut;
 use crate::sink::{NEXT, Sink, attributes};
 
 /// One JSON object a line and sequence: `{"x": [{"attribute": 1.5}, ["other"]], "y": ["label", null]}`.
@@ -39,14 +40,13 @@ impl Format for Jsonl {
 
     fn read(
         &self,
-        name: &str,
-        from: &mut dyn BufRead,
+        text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
         emit: &mut dyn FnMut(Dataset) -> Result<Next>,
     ) -> Result<()> {
-        let mut sink = Sink::new(name, attributes(), schema, batch, emit)?;
-        let mut lines = Lines::new(name, from);
+        let mut sink = Sink::new(text.name, attributes(), schema, batch, emit)?;
+        let mut lines = Lines::of(text);
         let mut parts = Parts::default();
         while let Some(line) = lines.next()? {
             if line.text.trim_ascii().is_empty() {
@@ -79,6 +79,10 @@ impl Format for Jsonl {
             }
         }
         sink.finish(|| lines.nothing())
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::AfterLines
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {

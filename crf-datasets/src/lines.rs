@@ -3,6 +3,8 @@ use std::io::BufRead;
 
 use crf_core::{Error, Result};
 
+use crate::format::Text;
+
 /// Reads a text line by line into one buffer and knows where it is.
 pub(crate) struct Lines<'a> {
     name: &'a str,
@@ -10,6 +12,7 @@ pub(crate) struct Lines<'a> {
     buffer: Vec<u8>,
     number: usize,
     unread: bool,
+    piece: bool,
 }
 
 /// One line without its end.
@@ -24,7 +27,12 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl<'a> Lines<'a> {
     pub(crate) fn new(name: &'a str, from: &'a mut dyn BufRead) -> Self {
-        Lines { name, from, buffer: Vec::new(), number: 0, unread: false }
+        Lines::of(Text::new(name, from))
+    }
+
+    pub(crate) fn of(text: Text<'a>) -> Self {
+        let Text { name, from, before, piece } = text;
+        Lines { name, from, buffer: Vec::new(), number: before, unread: false, piece }
     }
 
     /// The next line, which must be UTF-8 without NUL bytes.
@@ -63,10 +71,13 @@ impl<'a> Lines<'a> {
         self.unread = true;
     }
 
-    /// What is wrong with a text that has no sequence.
-    pub(crate) fn nothing(&self) -> Error {
+    /// An error about a text that has no sequence, unless it is a piece of a file.
+    pub(crate) fn nothing(&self) -> Result<()> {
+        if self.piece {
+            return Ok(());
+        }
         let got = if self.number == 0 { "an empty file" } else { "only blank lines" };
-        self.end().error(0, "a sequence", got)
+        Err(self.end().error(0, "a sequence", got))
     }
 
     /// Where reading has come to.

@@ -158,7 +158,10 @@ fn parse(name: &str, from: &mut dyn BufRead) -> Result<Vec<Word>> {
         }
         words.letters.push((letter, image));
     }
-    if words.is_empty() { Err(lines.nothing()) } else { Ok(words) }
+    if words.is_empty() {
+        lines.nothing()?;
+    }
+    Ok(words)
 }
 
 /// The fields of a line, one after the other.

@@ -136,10 +136,10 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Hands on what is left; an error when there was no sequence at all.
-    pub(crate) fn finish(self, nothing: impl FnOnce() -> Error) -> Result<()> {
+    /// Hands on what is left; `nothing` says what it means when there was no sequence at all.
+    pub(crate) fn finish(self, nothing: impl FnOnce() -> Result<()>) -> Result<()> {
         if !self.any {
-            return Err(nothing());
+            return nothing();
         }
         if self.waiting > 0 {
             let data = joined(self.data.finish(), self.edges, self.schema, &self.relations);

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{at, batches, named, names, read, write};
-use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Next, Value};
-use crf_datasets::{Between, Conll, Crfsuite, Csv, Format, Jsonl, open};
+use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Next, Schema, Value};
+use crf_datasets::{Between, Conll, Crfsuite, Csv, Format, Jsonl, Text, open};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -292,7 +292,9 @@ fn a_schema_makes_batches_and_a_reader_can_be_stopped() {
         Ok(Next::Stop)
     };
     let broken = format!("{text}\n\n\0");
-    Crfsuite::default().read("f", &mut broken.as_bytes(), Some(whole.schema()), 3, &mut stop).unwrap();
+    Crfsuite::default()
+        .read(Text::new("f", &mut broken.as_bytes()), Some(whole.schema()), 3, &mut stop)
+        .unwrap();
     assert_eq!(seen, 2);
 }
 
@@ -367,4 +369,62 @@ fn formats_convert_into_each_other() {
     assert_eq!(back, "@weight:2.0\na\\:b\tx:0.5\n\ty z\n\n");
     let schema: &Arc<_> = data.schema();
     assert_eq!(schema.channels().len(), 1);
+}
+
+/// What the pieces of a text give, and the message if there is one.
+fn pieces(
+    format: &dyn Format,
+    text: &str,
+    schema: &Arc<Schema>,
+    batch: usize,
+) -> (Vec<Dataset>, Option<String>) {
+    let mut all = Vec::new();
+    let read = format.read_in_pieces("f", &mut text.as_bytes(), schema, batch, &mut |data| {
+        all.extend(data);
+        Ok(Next::Continue)
+    });
+    (all, read.err().map(|error| error.to_string()))
+}
+
+#[test]
+fn pieces_are_what_the_whole_is() {
+    let crfsuite = "a\tx\n\nb\ty\r\na\tx\r\n\r\n\n@weight:2\nb\tx\tz\n\n\na\tz\n \n";
+    let conll = "# two\n\nx a\ny b\n\n# one\n\nx b\n";
+    let jsonl = "{\"x\": [{\"u\": 1}], \"y\": [\"a\"]}\n\n{\"x\": [{\"v\": 1}, {}], \"y\": [\"b\", \"a\"]}\n";
+    let csv = "sequence,label,x\n1,a,2\n1,b,3\n\n2,a,1\n";
+    let comments = Conll { skip: vec!["#".into()], ..Conll::default() };
+    let formats: [(&dyn Format, &str); 4] = [
+        (&Crfsuite::default(), crfsuite.trim_end_matches(" \n")),
+        (&comments, conll),
+        (&Jsonl::default(), jsonl),
+        (&Csv::default(), csv),
+    ];
+    for (format, text) in formats {
+        let whole = read(format, text).unwrap();
+        for batch in [1, 2, 3, 40] {
+            let (parts, message) = pieces(format, text, whole.schema(), batch);
+            assert_eq!(message, None, "{format:?}");
+            assert_eq!(
+                parts.iter().flat_map(named).collect::<Vec<_>>(),
+                named(&whole),
+                "{format:?}, {batch}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_error_in_a_piece_has_its_line_and_earlier_pieces_are_kept() {
+    let schema = read(&Crfsuite::default(), "a\tx\n\nb\ty\n").unwrap().schema().clone();
+    for (batch, kept) in [(1, 2), (2, 2), (40, 0)] {
+        let (parts, message) = pieces(&Crfsuite::default(), "a\tx\n\nb\ty\n\nb\tx:q\n\nb\n", &schema, batch);
+        assert!(message.unwrap().starts_with("f:5:5: expected a finite number"), "{batch}");
+        assert_eq!(parts.iter().map(Dataset::len).sum::<usize>(), kept, "{batch}");
+        for (text, got) in [
+            ("", "f:1:1: expected a sequence, got an empty file"),
+            ("\n\n", "f:2:1: expected a sequence, got only blank lines"),
+        ] {
+            assert_eq!(pieces(&Crfsuite::default(), text, &schema, batch).1.unwrap(), got);
+        }
+    }
 }

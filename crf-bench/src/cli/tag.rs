@@ -1,19 +1,20 @@
 use std::io::{BufRead as _, BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::{self, SyncSender};
 
 use clap::{Args, ValueEnum};
 use crf_core::{Dataset, Decode, Error as CoreError, Next, Schema};
-use crf_datasets::{Format, open};
+use crf_datasets::{Format, Text, open};
+use rayon::prelude::*;
 
 use super::constraints::ConstraintsArgs;
 use super::format::{FormatArgs, without_labels};
 use super::terminal;
 use crate::data::file_name;
 use crate::error::{Error, Result};
+use crate::model_file::ModelFile;
 use crate::predict::{Ask, Prediction, predict};
 
 /// Labels data with a model: one label a line, and a blank line after each sequence.
@@ -49,12 +50,9 @@ pub struct TagArgs {
     #[arg(long, value_name = "HOW")]
     decode: Option<DecodeArg>,
     /// How many positions are read before they are labelled and printed; sequences stay whole.
-    #[arg(long, value_name = "N", default_value = "5000")]
+    #[arg(long, value_name = "N", default_value = "20000")]
     batch: NonZeroUsize,
 }
-
-/// How many batches may wait to be labelled.
-const BATCHES_AHEAD: usize = 4;
 
 /// Which labelling is the answer.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -85,49 +83,45 @@ pub(super) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
         (None, false) => Ask::Labels(decode),
     };
     let (mut out, schema) = (BufWriter::with_capacity(1 << 16, out), file.content.features.schema());
-    let mut first = 1;
-    let mut label = |data: Dataset| -> Result<()> {
-        let data = Arc::new(data);
-        let of_batch = |error: crf_core::Error| error.at(format!("the batch from sequence {first} on"));
-        let predictions = file.content.features.encode(data.clone()).and_then(|x| predict(&file, &x, ask));
-        let predictions = predictions.map_err(of_batch)?;
-        first += predictions.len();
-        for (i, prediction) in predictions.iter().enumerate() {
-            print(&data, i, prediction, &mut out).map_err(terminal)?;
+    let (mut failed, mut before) = (None, 0);
+    let mut label = |batch: Vec<Dataset>| -> Result<()> {
+        let numbered = batch.into_iter().map(|data| {
+            before += data.len();
+            (before - data.len(), data)
+        });
+        let numbered: Vec<(usize, Dataset)> = numbered.collect();
+        let labelled: Vec<Result<Vec<u8>>> =
+            numbered.into_par_iter().map(|(before, data)| labelled(&file, ask, before, data)).collect();
+        for text in labelled {
+            out.write_all(&text?).map_err(terminal)?;
         }
         out.flush().map_err(terminal)
     };
-    // One thread reads while this one labels and prints.
-    std::thread::scope(|scope| {
-        let (to, batches) = mpsc::sync_channel(BATCHES_AHEAD);
-        let reading = scope.spawn(|| read(&args.file, &*format, schema, args.batch.get(), to));
-        let labelled = batches.into_iter().try_for_each(&mut label);
-        let read = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        labelled.and(read)
+    let (name, mut from) = (file_name(&args.file), open(&args.file)?);
+    // Whole lines only: where a line was cut, nothing can be said about it.
+    let mut beginning = from.fill_buf().map_err(Error::io(&args.file))?.to_vec();
+    beginning.truncate(beginning.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
+    let read = format.read_in_pieces(&name, &mut *from, schema, args.batch.get(), &mut |batch| {
+        failed = label(batch).err();
+        Ok(if failed.is_some() { Next::Stop } else { Next::Continue })
+    });
+    failed.map_or(Ok(()), Err)?;
+    read.map_err(|error| match unlabelled(&*format, &name, &beginning, schema) {
+        Some(setting) => CoreError::data(format!("{error}; data without labels need `--set {setting}`")),
+        None => error,
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a file and sends it on batch by batch, until nobody listens.
-fn read(
-    file: &Path,
-    format: &dyn Format,
-    schema: &Arc<Schema>,
-    batch: usize,
-    to: SyncSender<Dataset>,
-) -> Result<()> {
-    let (name, mut from) = (file_name(file), open(file)?);
-    // Whole lines only: where a line was cut, nothing can be said about it.
-    let mut beginning = from.fill_buf().map_err(Error::io(file))?.to_vec();
-    beginning.truncate(beginning.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
-    let send = &mut |data| Ok(if to.send(data).is_ok() { Next::Continue } else { Next::Stop });
-    format.read(&name, &mut *from, Some(schema), batch, send).map_err(|error| {
-        match unlabelled(format, &name, &beginning, schema) {
-            Some(setting) => CoreError::data(format!("{error}; data without labels need `--set {setting}`")),
-            None => error,
-        }
-    })?;
-    Ok(())
+/// What is printed about the sequences of a dataset, before which there are so many others.
+fn labelled(file: &ModelFile, ask: Ask, before: usize, data: Dataset) -> Result<Vec<u8>> {
+    let (data, mut text) = (Arc::new(data), Vec::new());
+    let of_piece = |error: CoreError| error.at(format!("the sequences from {} on", before + 1));
+    let predictions = file.content.features.encode(data.clone()).and_then(|x| predict(file, &x, ask));
+    for (i, prediction) in predictions.map_err(of_piece)?.iter().enumerate() {
+        print(&data, i, prediction, &mut text).map_err(terminal)?;
+    }
+    Ok(text)
 }
 
 /// The setting with which the beginning of some data can be read, if they have no labels where some are expected.
@@ -139,7 +133,9 @@ fn unlabelled(
 ) -> Option<&'static str> {
     let (setting, without) = without_labels(format)?;
     let readable = |format: &dyn Format| {
-        format.read(name, &mut &*beginning, Some(schema), usize::MAX, &mut |_| Ok(Next::Continue)).is_ok()
+        let mut beginning = beginning;
+        let text = Text::new(name, &mut beginning);
+        format.read(text, Some(schema), usize::MAX, &mut |_| Ok(Next::Continue)).is_ok()
     };
     (readable(&*without) && !readable(format)).then_some(setting)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crf_core::{ChannelKind, Dataset, Next, Schema};
-use crf_datasets::Format;
+use crf_datasets::{Format, Text};
 
 /// A sequence by names: its weight, and label and observations of each position.
 pub(crate) type Named = (f64, Vec<(Option<String>, BTreeMap<String, f64>)>);
@@ -22,7 +22,7 @@ pub(crate) fn batches(
         all.push(data);
         Ok(Next::Continue)
     };
-    format.read("f", &mut &*text, schema, batch, &mut keep).map_err(|error| error.to_string())?;
+    format.read(Text::new("f", &mut &*text), schema, batch, &mut keep).map_err(|error| error.to_string())?;
     Ok(all)
 }
 
