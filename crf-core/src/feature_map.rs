@@ -33,6 +33,8 @@ pub struct Links {
     functions: Arc<Functions>,
     starts: Vec<usize>, // [functions + 1]
     targets: Vec<u32>,  // [features] label, or tail label · head labels + head label
+    #[serde(skip)]
+    factors: Option<Arc<[f64]>>, // [functions] of maps that live while training lasts; all are one otherwise
 }
 
 /// What is known of observation functions.
@@ -131,7 +133,7 @@ impl TryFrom<Stored> for Links {
         if starts[counts.len()] != targets.len() {
             return Err(Error::data("the lists of a feature map do not fit each other"));
         }
-        Ok(Links { functions: Arc::default(), starts, targets })
+        Ok(Links { functions: Arc::default(), starts, targets, factors: None })
     }
 }
 
@@ -174,7 +176,7 @@ impl Links {
             targets.extend(bits.filter(keep).map(|bit| (bit - all[g]) as u32));
             starts.push(targets.len());
         }
-        Ok(Links { functions: functions.into(), starts, targets })
+        Ok(Links { functions: functions.into(), starts, targets, factors: None })
     }
 
     /// Gives functions to links that were read from a file, if their targets exist.
@@ -239,10 +241,16 @@ impl Links {
         &self.targets[self.range(g)]
     }
 
+    /// By what the features of function `g` are multiplied.
+    #[inline]
+    pub fn factor(&self, g: u32) -> f64 {
+        self.factors.as_ref().map_or(1.0, |factors| factors[g as usize])
+    }
+
     /// Adds to `scores`, by target, what function `g` with the given value is worth under weights `w`.
     #[inline]
     pub fn add_scores(&self, w: &[f64], g: u32, value: f64, scores: &mut [f64]) {
-        let range = self.range(g);
+        let (range, value) = (self.range(g), value * self.factor(g));
         if range.len() == scores.len() {
             // Targets ascend, so these are all there are.
             scores.iter_mut().zip(&w[range]).for_each(|(score, weight)| *score += value * weight);
@@ -256,7 +264,7 @@ impl Links {
     /// Adds to the features of function `g` its value times the belief in their targets.
     #[inline]
     pub fn add_expectation(&self, g: u32, value: f64, belief: &[f64], out: &mut [f64]) {
-        let range = self.range(g);
+        let (range, value) = (self.range(g), value * self.factor(g));
         for (&target, out) in self.targets[range.clone()].iter().zip(&mut out[range]) {
             *out += value * belief[target as usize];
         }
@@ -281,7 +289,7 @@ impl Links {
             targets.extend(range.filter(|&k| keep(k)).map(|k| self.targets[k]));
             starts.push(targets.len());
         }
-        Links { functions: self.functions.clone(), starts, targets }
+        Links { functions: self.functions.clone(), starts, targets, factors: self.factors.clone() }
     }
 }
 
@@ -392,5 +400,11 @@ impl FeatureMap {
         let state = self.state.narrow(&mut ask);
         let transition = self.transition.narrow(|k| ask(n_state + k));
         (FeatureMap { schema: self.schema.clone(), state, transition }, kept)
+    }
+
+    /// The same map with the state features of each function multiplied by a factor.
+    pub(crate) fn times(mut self, factors: Vec<f64>) -> Self {
+        self.state.factors = Some(factors.into());
+        self
     }
 }

@@ -93,7 +93,7 @@ impl Packed {
             if g > 0 && g % BLOCK == 0 {
                 self.blocks.push(Block { function: g, ..next });
             }
-            if occurrences[g] == 0 {
+            if occurrences[g] == 0 || links.targets(g as u32).is_empty() {
                 continue;
             }
             let (width, targets) =
@@ -191,21 +191,21 @@ impl Packed {
         singles as usize + before.filter(|&&other| ranks[other as usize] >= width).count()
     }
 
-    /// Calls `f` with the number of each feature of the functions of a block, and its place.
+    /// Calls `f` with the number of each feature of the functions of a block, its place, and its factor.
     #[inline(always)]
-    fn for_each_of(&self, links: &Links, of: [Block; 2], mut f: impl FnMut(usize, usize)) {
+    fn for_each_of(&self, links: &Links, of: [Block; 2], mut f: impl FnMut(usize, usize, f64)) {
         for g in of[0].function..of[1].function {
             let (Place { row, width, mut singles, n_singles }, g) = (self.places[g], g as u32);
             if width + n_singles == 0 {
                 continue;
             }
-            let ranks = self.ranks_of(links.owner(g));
+            let (ranks, factor) = (self.ranks_of(links.owner(g)), links.factor(g));
             for (k, &label) in links.range(g).zip(links.targets(g)) {
                 let rank = ranks[label as usize];
                 if rank < width {
-                    f(k, (row + rank) as usize);
+                    f(k, (row + rank) as usize, factor);
                 } else {
-                    f(k, singles as usize);
+                    f(k, singles as usize, factor);
                     singles += 1;
                 }
             }
@@ -235,13 +235,13 @@ impl Packed {
             return;
         }
         let starts = self.blocks[0];
-        self.for_each_of(links, [first, blocks[1]], |k, place| {
+        self.for_each_of(links, [first, blocks[1]], |k, place, factor| {
             if place >= starts.single {
-                single[place - first.single] = w[k];
+                single[place - first.single] = factor * w[k];
             } else if place >= starts.narrow {
-                narrow[place - first.narrow] = w[k];
+                narrow[place - first.narrow] = factor * w[k];
             } else {
-                wide[place - first.wide] = w[k];
+                wide[place - first.wide] = factor * w[k];
             }
         });
     }
@@ -269,7 +269,9 @@ impl Packed {
         if self.some_absent {
             out.fill(0.0);
         }
-        self.for_each_of(links, [blocks[0], blocks[1]], |k, place| out[k - first] = packed[place]);
+        self.for_each_of(links, [blocks[0], blocks[1]], |k, place, factor| {
+            out[k - first] = factor * packed[place]
+        });
     }
 
     /// The wide and narrow rows of row `r`, and its single weights.

@@ -109,7 +109,8 @@ impl<'a> Scorer<'a> {
         let (state, transition) = (self.map.state(), self.map.transition());
         for (n, &label) in labels.iter().enumerate().filter(|&(n, _)| wanted(n)) {
             let kind = shape.kind(n);
-            let mut tell = |g, value| state.find(g, label).into_iter().for_each(|k| f(k, value));
+            let mut tell =
+                |g, value| state.find(g, label).into_iter().for_each(|k| f(k, value * state.factor(g)));
             x.nodes().for_each(start + n, &mut tell);
             let base = x.node_base().iter().filter(|(g, _)| state.owner(*g) == kind);
             base.for_each(|&(g, value)| tell(g, value));
@@ -155,8 +156,9 @@ impl<'a> Scorer<'a> {
                 let (packed, weights) = (&self.packed, &mut self.state);
                 x.nodes().for_each(start + n, |g, value| {
                     if let Some(k) = state.find(g, label) {
-                        weights[packed.place(state, g, label)] += step * value;
-                        changed(k, step * value);
+                        let change = step * value * state.factor(g);
+                        weights[packed.place(state, g, label)] += change * state.factor(g);
+                        changed(k, change);
                     }
                 });
                 let range = self.base.range(kind);

@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named_option};
-use crf_core::{Error, Fit, Learner, LogLinear, Problem, Result, Run, Stop};
+use crf_core::{Error, Fit, Learner, LogLinear, Merged, Problem, Result, Run, Stop, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,9 +59,31 @@ impl Learner for Mle {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        let watched = self.patience > 0 && problem.valid.is_some();
+        if self.l1 == 0.0
+            && !watched
+            && let Some(merged) = Merged::new(problem.map, problem.train)
+        {
+            let start = merged.merge(problem.map, &problem.start_weights()?);
+            let (w, trace) =
+                self.minimise(&Problem { map: merged.map(), start: None, ..*problem }, start, run)?;
+            let model = LogLinear::new(problem.map.clone(), merged.expand(problem.map, &w))?;
+            return Ok(Fit { model: Box::new(model), trace });
+        }
+        let (w, trace) = self.minimise(problem, problem.start_weights()?, run)?;
+        Ok(Fit { model: Box::new(LogLinear::new(problem.map.clone(), w)?), trace })
+    }
+}
+
+impl Mle {
+    fn minimise(
+        &self,
+        problem: &Problem<'_>,
+        mut w: Vec<f64>,
+        run: &mut Run<'_>,
+    ) -> Result<(Vec<f64>, Trace)> {
         let penalty = self.penalty();
         let mut f = Penalised::new(Likelihood::new(problem)?, &penalty, problem.map);
-        let mut w = problem.start_weights()?;
         let fallback: Box<dyn Optimizer> =
             if self.l1 > 0.0 { Box::new(OwlQn::default()) } else { Box::new(Lbfgs::default()) };
         let optimizer = self.optimizer.as_deref().unwrap_or(&*fallback);
@@ -86,7 +108,6 @@ impl Learner for Mle {
                 "the training data are separable and there is no penalty: the weights have no optimum"
             );
         }
-        let model = LogLinear::new(problem.map.clone(), w)?;
-        Ok(Fit { model: Box::new(model), trace })
+        Ok((w, trace))
     }
 }
