@@ -112,4 +112,8 @@ impl Objective for Likelihood<'_> {
         }
         value
     }
+
+    fn is_separated(&self, value: f64) -> bool {
+        value < 1e-4 * self.scorer.corpus().data().n_positions() as f64
+    }
 }

@@ -19,6 +19,8 @@ pub trait Objective: Send + Sync {
     fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()>;
     /// Turns the sum of all parts into the value, and their numbers into `gradient`.
     fn finish(&self, w: &[f64], total: &Part, gradient: &mut [f64]) -> f64;
+    /// Whether a value is so low that only weights which grow for ever lead there: the data are separable.
+    fn is_separated(&self, value: f64) -> bool;
 }
 
 /// The sum over some of the items.

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Iteration, Learner as _, Next, Run, Seed, Stop};
-use crf_learn::{Lbfgs, Likelihood, Mle, OwlQn, Sharded, StopRule};
+use crf_learn::{Lbfgs, Likelihood, Mle, OwlQn, Pairing, Sharded, StopRule};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
@@ -31,7 +31,7 @@ proptest! {
     #[test]
     fn lbfgs_ends_where_the_gradient_vanishes(seed in any::<u64>(), labels in 2..4_usize, l2 in 0.01..10.0, exempt: bool) {
         let encoded = encoded(seed, labels);
-        let learner = Mle { l2, exempt_intercepts: exempt, stop: TIGHT, ..Mle::default() };
+        let learner = Mle(Pairing { l2, exempt_intercepts: exempt, stop: TIGHT, ..Pairing::default() });
         let (w, gradient, stop) = train(&learner, &encoded);
         prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
         for k in 0..w.len() {
@@ -46,7 +46,7 @@ proptest! {
         seed in any::<u64>(), labels in 2..4_usize, l1 in 0.1..8.0, l2 in prop_oneof![Just(0.0), 0.01..2.0], exempt: bool,
     ) {
         let encoded = encoded(seed, labels);
-        let learner = Mle { l1, l2, exempt_intercepts: exempt, stop: TIGHT, ..Mle::default() };
+        let learner = Mle(Pairing { l1, l2, exempt_intercepts: exempt, stop: TIGHT, ..Pairing::default() });
         // With a penalty this small the last digits can take longer than the budget; the conditions hold all the same.
         let (w, gradient, _) = train(&learner, &encoded);
         for k in 0..w.len() {
@@ -62,7 +62,8 @@ proptest! {
 #[test]
 fn both_optimizers_agree_without_an_l1_penalty() {
     let encoded = encoded(5, 3);
-    let learner = |optimizer| Mle { l2: 0.5, optimizer: Some(optimizer), stop: TIGHT, ..Mle::default() };
+    let learner =
+        |optimizer| Mle(Pairing { l2: 0.5, optimizer: Some(optimizer), stop: TIGHT, ..Pairing::default() });
     let (a, ..) = train(&learner(Box::<Lbfgs>::default()), &encoded);
     let (b, ..) = train(&learner(Box::<OwlQn>::default()), &encoded);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-4));
@@ -71,7 +72,7 @@ fn both_optimizers_agree_without_an_l1_penalty() {
 #[test]
 fn a_strong_l1_penalty_keeps_only_exempt_weights() {
     let encoded = encoded(9, 2);
-    let (w, ..) = train(&Mle { l1: 1e4, exempt_intercepts: true, ..Mle::default() }, &encoded);
+    let (w, ..) = train(&Mle(Pairing { l1: 1e4, exempt_intercepts: true, ..Pairing::default() }), &encoded);
     assert!((0..w.len()).all(|k| (w[k] != 0.0) == encoded.map.is_intercept(k)), "{w:?}");
 }
 
@@ -93,7 +94,7 @@ fn the_trace_goes_down_and_the_observer_can_stop_it() {
         seen.push(iteration.clone());
         if iteration.iteration == 4 { Next::Stop } else { Next::Continue }
     };
-    let learner = Mle { l2: 0.1, ..Mle::default() };
+    let learner = Mle(Pairing { l2: 0.1, ..Pairing::default() });
     let fit = learner.fit(&encoded.problem(&INFERENCE), &mut Run::new(Seed::new(1), &mut observer)).unwrap();
     assert_eq!((fit.trace.stop, seen.len()), (Stop::Observer, 4));
     assert!(seen.windows(2).all(|pair| pair[1].objective < pair[0].objective));
@@ -104,7 +105,8 @@ fn the_trace_goes_down_and_the_observer_can_stop_it() {
 #[test]
 fn a_warm_start_at_the_optimum_stays_there() {
     let encoded = encoded(4, 3);
-    let learner = Mle { l2: 1.0, stop: StopRule { delta: 0.0, ..StopRule::default() }, ..Mle::default() };
+    let learner =
+        Mle(Pairing { l2: 1.0, stop: StopRule { delta: 0.0, ..StopRule::default() }, ..Pairing::default() });
     let first = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
     let problem = crf_core::Problem { start: Some(&*first.model), ..encoded.problem(&INFERENCE) };
     let second = quiet(1, |run| learner.fit(&problem, run)).unwrap();
@@ -116,14 +118,14 @@ fn a_warm_start_at_the_optimum_stays_there() {
 fn impossible_settings_are_refused() {
     let message = |mle: &Mle| mle.check().unwrap_err().to_string();
     assert_eq!(
-        message(&Mle { l2: -5.0, ..Mle::default() }),
+        message(&Mle(Pairing { l2: -5.0, ..Pairing::default() })),
         "`l2` must be a finite number of at least 0, got -5"
     );
     assert_eq!(
-        message(&Mle { l1: f64::NAN, ..Mle::default() }),
+        message(&Mle(Pairing { l1: f64::NAN, ..Pairing::default() })),
         "`l1` must be a finite number of at least 0, got NaN"
     );
-    let lbfgs = Mle { l1: 1.0, optimizer: Some(Box::new(Lbfgs::default())), ..Mle::default() };
+    let lbfgs = Mle(Pairing { l1: 1.0, optimizer: Some(Box::new(Lbfgs::default())), ..Pairing::default() });
     assert!(message(&lbfgs).starts_with("`optimizer` must be `owl-qn`"));
 }
 
