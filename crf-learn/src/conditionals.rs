@@ -43,10 +43,10 @@ impl Objective for Conditionals<'_> {
     }
 
     fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
-        self.patches.add(item, part, worker, |of, scores, _| dispatch(Softmax { of, scores }))
+        self.patches.add(item, part, worker, |of, scores, _| dispatch(Surprise { of, scores }))
     }
 
-    fn finish(&self, _w: &[f64], total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&self, _w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         self.patches.unpack(total, gradient);
         total.value
     }
@@ -57,39 +57,45 @@ impl Objective for Conditionals<'_> {
 }
 
 /// Σ_t log Σ_k exp(s_t(k)) − s_t(y_t); its derivative with respect to s_t(k), p_t(k) − (k = y_t), replaces the scores.
-struct Softmax<'k> {
+struct Surprise<'k> {
     of: Scored<'k>,
     scores: &'k mut [f64],
 }
 
-impl Kernel for Softmax<'_> {
+impl Kernel for Surprise<'_> {
     type Output = f64;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> f64 {
-        let Softmax { of: Scored { shape, truth, .. }, scores } = self;
+        let Surprise { of: Scored { shape, truth }, scores } = self;
         let mut value = 0.0;
         for (n, &label) in truth.iter().enumerate() {
             let scores = &mut scores[shape.node_at(n)..shape.node_at(n + 1)];
-            let mut best = f64::NEG_INFINITY;
-            for &score in &*scores {
-                best = best.max(score);
-            }
-            let right = scores[label as usize] - best;
-            for score in &mut *scores {
-                *score = exp_nonpositive::<FMA>(*score - best);
-            }
-            let mut sum = 0.0;
-            for score in &*scores {
-                sum += score;
-            }
-            let scale = sum.recip();
-            for score in &mut *scores {
-                *score *= scale;
-            }
+            let right = scores[label as usize];
+            value += softmax::<FMA>(scores) - right;
             scores[label as usize] -= 1.0;
-            value += sum.ln() - right;
         }
         value
     }
+}
+
+/// Turns scores into probabilities, and returns the logarithm of what they were divided by.
+#[inline(always)]
+pub(crate) fn softmax<const FMA: bool>(scores: &mut [f64]) -> f64 {
+    let mut best = f64::NEG_INFINITY;
+    for &score in &*scores {
+        best = best.max(score);
+    }
+    for score in &mut *scores {
+        *score = exp_nonpositive::<FMA>(*score - best);
+    }
+    let mut sum = 0.0;
+    for score in &*scores {
+        sum += score;
+    }
+    let scale = sum.recip();
+    for score in &mut *scores {
+        *score *= scale;
+    }
+    best + sum.ln()
 }

@@ -1,4 +1,4 @@
-use crf_core::Result;
+use crf_core::{Result, Seed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +33,8 @@ impl Optimizer for Lbfgs {
         false
     }
 
-    fn start(&self, dim: usize) -> Box<dyn Step> {
-        Box::new(QuasiNewton::new(self.memory, self.evaluations_per_step, dim))
+    fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
+        Ok(Box::new(QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim())))
     }
 }
 

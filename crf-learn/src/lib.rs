@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod columns;
 mod objective;
 mod patches;
 mod penalty;
@@ -55,9 +56,11 @@ mod simplex;
 mod ssvm;
 
 mod conditionals;
+mod exponential;
 mod fixed;
 mod hmm;
 mod likelihood;
+mod m_estimator;
 mod mle;
 mod passive_aggressive;
 mod perceptron;
@@ -68,10 +71,12 @@ mod ssvm_one_slack;
 mod ssvm_subgradient;
 
 pub use crate::conditionals::Conditionals;
+pub use crate::exponential::{Exponential, Form, Rho};
 pub use crate::fixed::Fixed;
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
+pub use crate::m_estimator::{MEstimator, Reference};
 pub use crate::margin::{Loss, Margin};
 pub use crate::mle::Mle;
 pub use crate::objective::{Objective, Part, Worker};

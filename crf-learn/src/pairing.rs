@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named_option};
-use crf_core::{Error, Fit, LogLinear, Problem, Result, Run, Stop, Trace};
+use crf_core::{Error, Fit, Iteration, LogLinear, Problem, Result, Run, Stop, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,15 +62,16 @@ impl Pairing {
         run: &mut Run<'_>,
     ) -> Result<Fit> {
         let mut w = problem.start_weights()?;
-        let trace = self.minimise(of, &mut w, problem, run)?;
+        let trace = self.minimise(of, &mut w, Vec::new(), problem, run)?;
         Ok(Fit { model: Box::new(LogLinear::new(problem.map.clone(), w)?), trace })
     }
 
-    /// Minimises the objective that `of` makes of a problem, from the weights `w` on.
+    /// Minimises the objective that `of` makes of a problem, from the weights `w` and the iterations `before` on.
     pub(crate) fn minimise<'a, O: Objective + 'a>(
         &self,
         of: impl Fn(&Problem<'a>) -> Result<O>,
         w: &mut Vec<f64>,
+        before: Vec<Iteration>,
         problem: &Problem<'a>,
         run: &mut Run<'_>,
     ) -> Result<Trace> {
@@ -87,7 +88,7 @@ impl Pairing {
                 Some(Watch::new(self.patience, move |w| objective.evaluate(w, &mut gradient)))
             }
         };
-        let mut trace = minimise(&mut f, w, optimizer, &self.stop, watch, run)?;
+        let mut trace = minimise(&mut f, w, optimizer, &self.stop, watch, before, run)?;
         if !f.objective().was_exact() {
             tracing::warn!(inference = ?problem.inference, "the likelihood is approximate: its inference is not exact");
         }

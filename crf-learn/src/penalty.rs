@@ -65,6 +65,15 @@ impl<O: Objective> Function for Penalised<O> {
         Factor { of_all: self.l1, spared: &self.spared }
     }
 
+    fn l2(&self) -> Factor<'_> {
+        Factor { of_all: self.l2, spared: &self.spared }
+    }
+
+    fn n_items(&self) -> Option<usize> {
+        let objective = self.objective.objective();
+        objective.is_sum().then(|| objective.n_items())
+    }
+
     fn evaluations(&self) -> u32 {
         self.objective.evaluations()
     }
@@ -84,6 +93,11 @@ impl<O: Objective> Function for Penalised<O> {
         at.gradient_norm = gradient.sqrt();
         at.length = length.sqrt();
         at.non_zeros = non_zeros as usize;
+        Ok(())
+    }
+
+    fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<()> {
+        self.objective.evaluate_some(items, w, gradient)?;
         Ok(())
     }
 }

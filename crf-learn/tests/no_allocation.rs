@@ -8,8 +8,8 @@ use std::alloc::System;
 use common::{Draw, Encoded, INFERENCE, data};
 use crf_core::{Iteration, Learner, Next, Problem, Result, Run, Seed};
 use crf_learn::{
-    Conditionals, Function as _, Lbfgs, Likelihood, Objective, Optimizer as _, PassiveAggressive, Penalised,
-    Penalty, Perceptron, Point, Ssvm, SsvmSubgradient,
+    Conditionals, Exponential, Form, Function as _, Lbfgs, Likelihood, Objective, Optimizer as _,
+    PassiveAggressive, Penalised, Penalty, Perceptron, Point, Rho, Ssvm, SsvmSubgradient,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -66,6 +66,10 @@ fn evaluations_and_steps() {
         steps(Likelihood::new, &encoded);
         if unlabelled == 0 {
             steps(Conditionals::new, &encoded);
+            let local = Rho::Local(vec![0.0; encoded.map.len()]);
+            for rho in [Rho::Same(vec![vec![1.0 / 6.0; 6]]), local] {
+                steps(|problem| Exponential::new(Form::Centred, &rho, problem), &encoded);
+            }
         }
     }
 }
@@ -79,7 +83,7 @@ fn steps<'a, O: Objective>(of: impl Fn(&Problem<'a>) -> Result<O> + Sync, encode
             let mut f = Penalised::new(of(&encoded.problem(&INFERENCE)).unwrap(), &penalty, &encoded.map);
             let mut at = Point::new(vec![0.0; f.dim()]);
             f.evaluate(&mut at).unwrap();
-            let mut steps = Lbfgs::default().start(f.dim());
+            let mut steps = Lbfgs::default().start(&f, &Seed::new(1)).unwrap();
             for _ in 0..3 {
                 assert!(steps.step(&mut f, &mut at).unwrap());
             }

@@ -11,7 +11,9 @@ use crf_core::{
     Model as _, NodeKind, Relation, Schema, Scratch, Seed, Value,
 };
 use crf_inference::{BeliefPropagation, JunctionTree};
-use crf_learn::{Conditionals, Likelihood, Objective, Pairing, PseudoLikelihood, Sharded};
+use crf_learn::{
+    Conditionals, Exponential, Form, Likelihood, Objective, Pairing, PseudoLikelihood, Rho, Sharded,
+};
 use proptest::prelude::*;
 
 /// One table for all edges of a relation, few tables, and a table for each edge.
@@ -90,6 +92,43 @@ fn pseudo_likelihood(encoded: &Encoded, w: &[f64]) -> f64 {
     sum
 }
 
+/// The M-estimator as it is written; `rho` gives the shares of the labels of each position in turn.
+fn m_estimator(encoded: &Encoded, w: &[f64], form: Form, rho: &[Vec<f64>]) -> f64 {
+    let (mut sum, mut linear, mut n, mut rho) = (0.0, 0.0, 0.0, rho.iter());
+    for_each_patch(encoded, w, |weight, y, scores| {
+        let mean: f64 = scores.iter().zip(rho.next().unwrap()).map(|(score, rho)| rho * score).sum();
+        let centre = if form == Form::Centred { mean } else { 0.0 };
+        sum += weight * (centre - scores[y as usize]).exp();
+        linear += weight * mean;
+        n += weight;
+    });
+    if form == Form::Centred { n * (sum / n).ln() } else { sum + linear }
+}
+
+/// ρ of all three references, and the shares they give to the labels of each position.
+fn references(encoded: &Encoded, seed: u64) -> Vec<(Rho, Vec<Vec<f64>>)> {
+    let (mut rng, data) = (Seed::new(seed).child("rho").rng(), encoded.corpus.data());
+    let normalised = |shares: Vec<f64>| -> Vec<f64> {
+        let total: f64 = shares.iter().sum();
+        shares.iter().map(|share| share / total).collect()
+    };
+    let kinds = data.schema().kinds();
+    let drawn: Vec<Vec<f64>> = kinds
+        .iter()
+        .map(|kind| normalised((0..kind.labels.len()).map(|_| 0.1 + rng.random::<f64>()).collect()))
+        .collect();
+    let positions = (0..data.len()).flat_map(|i| (0..data.range(i).len()).map(move |n| (i, n)));
+    let same = positions.map(|(i, n)| drawn[data.shape(i).kind(n) as usize].clone()).collect();
+    let n_state = encoded.map.state().len();
+    let mut local = random_weights(&encoded.map, 1.0, seed ^ 1);
+    local[n_state..].fill(0.0);
+    let mut each = Vec::new();
+    for_each_patch(encoded, &local, |_, _, scores| {
+        each.push(normalised(scores.iter().map(|score| score.exp()).collect()));
+    });
+    vec![(Rho::Same(drawn), same), (Rho::Local(local), each)]
+}
+
 fn problems() -> impl Strategy<Value = Encoded> {
     let of_graphs =
         (1..8_u32, 0..12_u32, any::<u64>()).prop_map(|(nodes, edges, seed)| graphs(nodes, edges, seed));
@@ -112,6 +151,20 @@ proptest! {
         prop_assert!((got - want).abs() <= 1e-9 * (1.0 + want.abs()), "{got} vs {want}");
         let error = slope_error(Sharded::new(objective()), &w);
         prop_assert!(error < 1e-5, "{error}");
+    }
+
+    #[test]
+    fn m_estimators_are_what_their_definitions_say(encoded in problems(), seed in any::<u64>()) {
+        let w = random_weights(&encoded.map, 1.0, seed);
+        for (rho, shares) in references(&encoded, seed) {
+            for form in [Form::Centred, Form::Joint] {
+                let objective = || Exponential::new(form, &rho, &encoded.problem(&INFERENCE)).unwrap();
+                let (got, want) = (value(objective(), &w), m_estimator(&encoded, &w, form, &shares));
+                prop_assert!((got - want).abs() <= 1e-9 * (1.0 + want.abs()), "{form:?} {rho:?}: {got} vs {want}");
+                let error = slope_error(Sharded::new(objective()), &w);
+                prop_assert!(error < 1e-4 * (1.0 + want.abs()), "{form:?} {rho:?}: {error}");
+            }
+        }
     }
 
     #[test]

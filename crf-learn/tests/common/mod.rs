@@ -60,10 +60,17 @@ pub(crate) fn data(draw: &Draw) -> Dataset {
 }
 
 /// Encoded data with their features.
-#[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) corpus: Corpus,
     pub(crate) map: Arc<FeatureMap>,
+}
+
+impl std::fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (data, features) = (self.corpus.data(), (0..self.map.len()).map(|k| self.map.name(k)));
+        let sequences = (0..data.len()).map(|i| (data.weight(i), &data.labels()[data.range(i)]));
+        f.debug_list().entries(features).entries(sequences).finish()
+    }
 }
 
 impl Encoded {
