@@ -38,11 +38,14 @@ mod sharded;
 mod stripes;
 mod truth;
 
+mod adam;
+mod epochs;
 mod history;
 mod lbfgs;
 mod optimizer;
 mod owl_qn;
 mod pairing;
+mod sgd;
 mod watch;
 
 mod averaged;
@@ -70,6 +73,7 @@ mod ssvm_n_slack;
 mod ssvm_one_slack;
 mod ssvm_subgradient;
 
+pub use crate::adam::Adam;
 pub use crate::conditionals::Conditionals;
 pub use crate::exponential::{Exponential, Form, Rho};
 pub use crate::fixed::Fixed;
@@ -87,6 +91,7 @@ pub use crate::passive_aggressive::{PassiveAggressive, Slack};
 pub use crate::penalty::{Penalised, Penalty};
 pub use crate::perceptron::Perceptron;
 pub use crate::pseudo_likelihood::PseudoLikelihood;
+pub use crate::sgd::{Schedule, Sgd};
 pub use crate::sharded::Sharded;
 pub use crate::ssvm::Ssvm;
 pub use crate::ssvm_frank_wolfe::SsvmFrankWolfe;
