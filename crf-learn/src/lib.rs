@@ -45,6 +45,7 @@ mod lbfgs;
 mod optimizer;
 mod owl_qn;
 mod pairing;
+mod projected_cg;
 mod sgd;
 mod watch;
 
@@ -90,6 +91,7 @@ pub use crate::pairing::Pairing;
 pub use crate::passive_aggressive::{PassiveAggressive, Slack};
 pub use crate::penalty::{Penalised, Penalty};
 pub use crate::perceptron::Perceptron;
+pub use crate::projected_cg::ProjectedCg;
 pub use crate::pseudo_likelihood::PseudoLikelihood;
 pub use crate::sgd::{Schedule, Sgd};
 pub use crate::sharded::Sharded;

@@ -5,7 +5,10 @@ mod common;
 
 use common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Iteration, Learner as _, Next, Run, Seed, Stop};
-use crf_learn::{Lbfgs, Likelihood, Mle, OwlQn, Pairing, Sharded, StopRule};
+use crf_learn::{
+    Lbfgs, Likelihood, Mle, Optimizer, OwlQn, Pairing, ProjectedCg, Sharded,
+    StopRule,
+};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
@@ -42,11 +45,13 @@ proptest! {
     }
 
     #[test]
-    fn owl_qn_ends_where_the_subgradient_holds_zero(
-        seed in any::<u64>(), labels in 2..4_usize, l1 in 0.1..8.0, l2 in prop_oneof![Just(0.0), 0.01..2.0], exempt: bool,
+    fn sparse_minima_are_where_the_subgradient_holds_zero(
+        seed in any::<u64>(), cg: bool, labels in 2..4_usize, l1 in 0.1..8.0, l2 in prop_oneof![Just(0.0), 0.01..2.0], exempt: bool,
     ) {
         let encoded = encoded(seed, labels);
-        let learner = Mle(Pairing { l1, l2, exempt_intercepts: exempt, stop: TIGHT, ..Pairing::default() });
+        let optimizer: Option<Box<dyn Optimizer>> =
+            if cg { Some(Box::<ProjectedCg>::default()) } else { Some(Box::<OwlQn>::default()) };
+        let learner = Mle(Pairing { l1, l2, exempt_intercepts: exempt, optimizer, stop: TIGHT, ..Pairing::default() });
         // With a penalty this small the last digits can take longer than the budget; the conditions hold all the same.
         let (w, gradient, _) = train(&learner, &encoded);
         for k in 0..w.len() {
@@ -67,6 +72,19 @@ fn both_optimizers_agree_without_an_l1_penalty() {
     let (a, ..) = train(&learner(Box::<Lbfgs>::default()), &encoded);
     let (b, ..) = train(&learner(Box::<OwlQn>::default()), &encoded);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-4));
+}
+
+#[test]
+fn projected_gradients_end_where_owl_qn_does() {
+    let encoded = encoded(6, 3);
+    // With both penalties there is one minimum only.
+    let learner = |optimizer: Box<dyn Optimizer>| {
+        Mle(Pairing { l1: 1.5, l2: 0.1, optimizer: Some(optimizer), stop: TIGHT, ..Pairing::default() })
+    };
+    let (a, ..) = train(&learner(Box::<OwlQn>::default()), &encoded);
+    let (b, ..) = train(&learner(Box::<ProjectedCg>::default()), &encoded);
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-3), "{a:?} vs {b:?}");
+    assert!(a.contains(&0.0) && a.iter().zip(&b).all(|(a, b)| (*a == 0.0) == (*b == 0.0)), "{a:?} vs {b:?}");
 }
 
 #[test]
