@@ -127,6 +127,7 @@ pub fn minimise(
 ) -> Result<Trace> {
     let dim = f.dim();
     assert_eq!(w.len(), dim, "one starting weight per feature");
+    let own = f.evaluations();
     let mut steps = optimizer.start(f, &run.seed)?;
     let mut at = Point::new(std::mem::take(w));
     f.evaluate(&mut at)?;
@@ -136,7 +137,9 @@ pub fn minimise(
             at.value
         )));
     }
-    let (n_before, evaluations) = (before.len(), before.last().map_or(0, |last| last.evaluations));
+    let n_before = before.len();
+    // Those that were not evaluations of `f`.
+    let evaluations = before.last().map_or(0, |last| last.evaluations).saturating_sub(own);
     let mut iterations = before;
     let mut past = VecDeque::with_capacity(rule.period as usize + 1);
     let stop = loop {

@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named_option};
-use crf_core::{Error, Fit, Iteration, LogLinear, Problem, Result, Run, Stop, Trace};
+use crf_core::{Corpus, Error, Fit, Iteration, LogLinear, Problem, Result, Run, Stop, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,9 @@ pub struct Pairing {
     /// With validation data: stop after so many iterations in a row in which the objective did not fall there, and keep
     /// the weights under which it was lowest; 0 does not look at them.
     pub patience: u32,
+    /// Whether to train in two stages: the weights of state features as if there were no edges, then those of transition
+    /// features with the others as they are. The trace has both stages, each with the objective and penalty of its own.
+    pub two_stage: bool,
 }
 
 impl Pairing {
@@ -80,15 +83,21 @@ impl Pairing {
         let fallback: Box<dyn Optimizer> =
             if self.l1 > 0.0 { Box::new(OwlQn::default()) } else { Box::new(Lbfgs::default()) };
         let optimizer = self.optimizer.as_deref().unwrap_or(&*fallback);
-        let watch = match problem.valid.filter(|_| self.patience > 0) {
-            None => None,
-            Some(valid) => {
-                let mut objective = Sharded::new(of(&Problem { train: valid, ..*problem })?);
-                let mut gradient = vec![0.0; w.len()];
-                Some(Watch::new(self.patience, move |w| objective.evaluate(w, &mut gradient)))
-            }
-        };
-        let mut trace = minimise(&mut f, w, optimizer, &self.stop, watch, before, run)?;
+        let (n_state, dim) = (problem.map.state().len(), problem.map.len());
+        let mut trace = Trace { iterations: before, stop: Stop::Direct };
+        if self.two_stage {
+            let transition = w.split_off(n_state);
+            w.resize(dim, 0.0);
+            f.set_free(0..n_state);
+            let watch = self.watch(&of, problem)?;
+            trace = minimise(&mut f, w, optimizer, &self.stop, watch, trace.iterations, run)?;
+            w[n_state..].copy_from_slice(&transition);
+            f.set_free(n_state..dim);
+        }
+        if trace.stop != Stop::Observer {
+            let watch = self.watch(&of, problem)?;
+            trace = minimise(&mut f, w, optimizer, &self.stop, watch, trace.iterations, run)?;
+        }
         if !f.objective().was_exact() {
             tracing::warn!(inference = ?problem.inference, "the likelihood is approximate: its inference is not exact");
         }
@@ -100,5 +109,20 @@ impl Pairing {
             );
         }
         Ok(trace)
+    }
+
+    /// The watch over the validation data, if there are any and they are to be watched.
+    fn watch<'a, O: Objective + 'a>(
+        &self,
+        of: impl Fn(&Problem<'a>) -> Result<O>,
+        problem: &Problem<'a>,
+    ) -> Result<Option<Watch<'a>>> {
+        let valid = problem.valid.filter(|_| self.patience > 0);
+        let watch = |valid: &'a Corpus| {
+            let mut objective = Sharded::new(of(&Problem { train: valid, ..*problem })?);
+            let mut gradient = vec![0.0; problem.map.len()];
+            Ok(Watch::new(self.patience, move |w: &[f64]| objective.evaluate(w, &mut gradient)))
+        };
+        valid.map(watch).transpose()
     }
 }

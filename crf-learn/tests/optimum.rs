@@ -4,9 +4,11 @@
 mod common;
 
 use common::{Draw, Encoded, INFERENCE, data, quiet};
-use crf_core::{Iteration, Learner as _, Next, Run, Seed, Stop};
+use std::sync::Arc;
+
+use crf_core::{Iteration, Learner, Next, Problem, Run, Seed, Stop};
 use crf_learn::{
-    Lbfgs, Likelihood, Mle, Optimizer, OwlQn, Pairing, ProjectedCg, Sharded,
+    Lbfgs, Likelihood, MEstimator, Mle, Optimizer, OwlQn, Pairing, ProjectedCg, PseudoLikelihood, Sharded,
     StopRule,
 };
 use proptest::prelude::*;
@@ -85,6 +87,37 @@ fn projected_gradients_end_where_owl_qn_does() {
     let (b, ..) = train(&learner(Box::<ProjectedCg>::default()), &encoded);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-3), "{a:?} vs {b:?}");
     assert!(a.contains(&0.0) && a.iter().zip(&b).all(|(a, b)| (*a == 0.0) == (*b == 0.0)), "{a:?} vs {b:?}");
+}
+
+/// The weights of a learner of two stages, of which the first is the model without edges and the second is what is best
+/// with its weights.
+fn two_stages(of: impl Fn(Pairing) -> Box<dyn Learner>, exact: bool) {
+    let encoded = encoded(8, 3);
+    let problem = encoded.problem(&INFERENCE);
+    let pairing = |two_stage| Pairing { l2: 0.5, two_stage, stop: TIGHT, ..Pairing::default() };
+    let weights = |two_stage, problem: &Problem<'_>| -> Vec<f64> {
+        let fit = quiet(1, |run| of(pairing(two_stage)).fit(problem, run)).unwrap();
+        fit.model.log_linear().unwrap().weights().to_vec()
+    };
+    let n_state = encoded.map.state().len();
+    let map = Arc::new(encoded.map.narrow(|k| k < n_state).0);
+    let local = weights(false, &Problem { map: &map, ..problem });
+    let w = weights(true, &problem);
+    assert!(local.iter().zip(&w).all(|(a, b)| (a - b).abs() < 1e-4), "{local:?} vs {w:?}");
+    assert!(w[n_state..].iter().any(|w| w.abs() > 0.1), "{w:?}");
+    if exact {
+        let mut gradient = vec![0.0; w.len()];
+        Sharded::new(Likelihood::new(&problem).unwrap()).evaluate(&w, &mut gradient).unwrap();
+        assert!((n_state..w.len()).all(|k| (gradient[k] + 0.5 * w[k]).abs() < 1e-4), "{gradient:?}");
+        assert!((0..n_state).any(|k| (gradient[k] + 0.5 * w[k]).abs() > 1e-2), "{gradient:?}");
+    }
+}
+
+#[test]
+fn two_stages_are_the_local_model_and_then_the_rest() {
+    two_stages(|pairing| Box::new(Mle(pairing)), true);
+    two_stages(|pairing| Box::new(PseudoLikelihood(pairing)), false);
+    two_stages(|pairing| Box::new(MEstimator { pairing, ..MEstimator::default() }), false);
 }
 
 #[test]
