@@ -52,7 +52,7 @@ pub enum Rho {
 #[derive(Debug)]
 enum Ready<'a> {
     Same(Columns),
-    Each { patches: Patches<'a>, rho: Vec<f64>, rho_at: Vec<usize> }, // [positions × labels], [sequences + 1]
+    Each { patches: Box<Patches<'a>>, rho: Vec<f64>, rho_at: Vec<usize> }, // [positions × labels], [sequences + 1]
 }
 
 const TAG: &str = "m-estimator";
@@ -74,7 +74,7 @@ impl<'a> Exponential<'a> {
                 Ready::Same(Columns::new(map, train, &truth, rho))
             }
             Rho::Local(w) => {
-                let patches = Patches::new(problem, TAG)?;
+                let patches = Box::new(Patches::new(problem, TAG)?);
                 let (rho, rho_at) = local(w, problem)?;
                 Ready::Each { patches, rho, rho_at }
             }
