@@ -5,8 +5,8 @@ mod data;
 use crf_core::{Learner, Next, Problem, Run, Seed};
 use crf_inference::ForwardBackward;
 use crf_learn::{
-    Mle, PassiveAggressive, Perceptron, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack, SsvmSubgradient,
-    StopRule,
+    Mle, Pairing, PassiveAggressive, Perceptron, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack,
+    SsvmSubgradient, StopRule,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use data::corpus;
@@ -18,7 +18,7 @@ fn learners() -> [(&'static str, Box<dyn Learner>); 7] {
     let ssvm = || Ssvm { c: 0.01, iterations: ROUNDS, tolerance: 0.0, ..Ssvm::default() };
     let stop = StopRule { iterations: ROUNDS, ..StopRule::default() };
     [
-        ("mle", Box::new(Mle { l2: 1.0, stop, ..Mle::default() })),
+        ("mle", Box::new(Mle(Pairing { l2: 1.0, stop, ..Pairing::default() }))),
         ("perceptron", Box::new(Perceptron { epochs: ROUNDS, ..Perceptron::default() })),
         (
             "passive-aggressive",

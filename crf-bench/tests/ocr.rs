@@ -8,7 +8,7 @@ use crf_core::{
 };
 use crf_datasets::Ocr;
 use crf_inference::ForwardBackward;
-use crf_learn::{Mle, StopRule};
+use crf_learn::{Mle, Pairing, StopRule};
 
 #[test]
 #[ignore = "needs CRF_DATA"]
@@ -27,7 +27,7 @@ fn a_chain_reaches_the_objective_and_the_accuracy_of_crfsuite() {
     let mut go_on = |_: &crf_core::Iteration| Next::Continue;
     // To the optimum: where CRFsuite stops by default, a handful of letters are still undecided.
     let stop = StopRule { delta: 1e-7, ..StopRule::default() };
-    let learner = Mle { l2: 1.0, stop, ..Mle::default() };
+    let learner = Mle(Pairing { l2: 1.0, stop, ..Pairing::default() });
     let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut go_on)).expect("a fit");
     let last = fit.trace.iterations.last().expect("an iteration");
     println!("{last:?}, {}", fit.trace.stop);

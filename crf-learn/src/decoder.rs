@@ -7,6 +7,7 @@ use crf_core::{
 use rayon::prelude::*;
 
 use crate::margin::{Loss, Margin};
+use crate::truth::{all_labels, refuse_foreign};
 
 /// Into how many pieces the data are cut for all cores; fixed, so that sums do not depend on who computes them.
 const SHARDS: usize = 16;
@@ -71,10 +72,7 @@ impl<'a> Decoder<'a> {
     pub(crate) fn new(problem: &Problem<'a>, margin: &Margin, tag: &str) -> Result<Self> {
         let data = problem.train.data();
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
-        if let Some(&foreign) = data.labels().iter().flatten().find(|&&label| Dataset::is_foreign(label)) {
-            let name = data.label_name(0, foreign);
-            return Err(Error::data(format!("the label `{name}` is not one of the model's")));
-        }
+        refuse_foreign(data)?;
         let rule = Rule::new(problem, problem.train, margin, tag)?;
         Decoder::with(problem, rule)
     }
@@ -214,25 +212,13 @@ impl<'a> Decoder<'a> {
 impl<'a> Rule<'a> {
     fn new(problem: &Problem<'a>, x: &'a Corpus, margin: &Margin, tag: &str) -> Result<Self> {
         let (data, Problem { inference, forbidden, .. }) = (x.data(), *problem);
-        if data.n_positions() == 0 {
-            return Err(Error::data("the data have no position"));
-        }
+        let truth = all_labels(data, tag)?;
         if margin.loss == Loss::ZeroOne && inference.as_k_best().is_none() {
             let what =
                 "lists no second best labelling, which a `zero-one` margin needs; `forward-backward` does";
             return Err(Error::Unsupported { tag: inference.typetag_name(), what: what.to_owned() });
         }
-        let mut truth = Vec::with_capacity(data.n_positions());
-        for i in 0..data.len() {
-            inference.supports(&data.shape(i))?;
-            for label in &data.labels()[data.range(i)] {
-                truth.push(label.ok_or_else(|| {
-                    let message =
-                        format!("a position has no label, and `{tag}` needs all of them; `mle` does not");
-                    at(i)(Error::data(message))
-                })?);
-            }
-        }
+        (0..data.len()).try_for_each(|i| inference.supports(&data.shape(i)))?;
         Ok(Rule { inference, forbidden, x, truth, costs: margin.costs(data)?, loss: margin.loss })
     }
 

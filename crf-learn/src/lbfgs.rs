@@ -1,4 +1,4 @@
-use crf_core::Result;
+use crf_core::{Result, Seed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +33,12 @@ impl Optimizer for Lbfgs {
         false
     }
 
-    fn start(&self, dim: usize) -> Box<dyn Step> {
-        Box::new(QuasiNewton::new(self.memory, self.evaluations_per_step, dim))
+    fn rotates(&self) -> bool {
+        true
+    }
+
+    fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
+        Ok(Box::new(QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim())))
     }
 }
 
@@ -81,11 +85,7 @@ impl QuasiNewton {
             f.evaluate(trial)?;
             let trial_slope = -self.stripes.dot(&self.direction, &trial.gradient);
             let usable = trial.value.is_finite() && trial_slope.is_finite();
-            // Near the optimum values differ by rounding only; there slopes say whether a step went down (Hager & Zhang
-            // 2005, equation 4.1).
-            let fell = trial.value <= at.value + DECREASE * step * slope
-                || (trial.value <= at.value + ROUNDING * at.value.abs()
-                    && trial_slope <= (2.0 * DECREASE - 1.0) * slope);
+            let fell = went_down(at.value, trial.value, step * slope, [slope, trial_slope]);
             if !usable || !fell {
                 high = (step, if usable { trial.value } else { f64::INFINITY }, trial_slope);
             } else if trial_slope < CURVATURE * slope && evaluation < self.evaluations {
@@ -93,16 +93,27 @@ impl QuasiNewton {
             } else {
                 return Ok(true);
             }
-            step = match high.0 {
-                f64::INFINITY => 2.0 * step,
-                _ => between(low, high),
-            };
-            if step <= 1e-20 || step == low.0 || step == high.0 {
-                break;
+            match next_step(step, low, high) {
+                Some(next) => step = next,
+                None => break,
             }
         }
         Ok(false)
     }
+}
+
+/// Whether a step from one value to another went down far enough, `expected` being what its first slope promised.
+///
+/// Near the optimum values differ by rounding only; there slopes say whether it did (Hager & Zhang 2005, equation 4.1).
+pub(crate) fn went_down(from: f64, to: f64, expected: f64, slopes: [f64; 2]) -> bool {
+    to <= from + DECREASE * expected
+        || (to <= from + ROUNDING * from.abs() && slopes[1] <= (2.0 * DECREASE - 1.0) * slopes[0])
+}
+
+/// What to try after `step`, or nothing once the bracket has shrunk to a point.
+pub(crate) fn next_step(step: f64, low: (f64, f64, f64), high: (f64, f64, f64)) -> Option<f64> {
+    let next = if high.0 == f64::INFINITY { 2.0 * step } else { between(low, high) };
+    (next > 1e-20 && next != low.0 && next != high.0).then_some(next)
 }
 
 /// The minimum of the cubic through two points with their slopes, kept off the ends of the bracket.

@@ -10,7 +10,7 @@
 //! use crf_core::{Decode, Features, Learner, Next, Problem, Run, Seed, Source, evaluate};
 //! use crf_datasets::RedundantObservations;
 //! use crf_inference::ForwardBackward;
-//! use crf_learn::Mle;
+//! use crf_learn::{Mle, Pairing};
 //!
 //! let data = RedundantObservations::default().load(&Seed::new(1))?;
 //! let features: Features = serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#)?;
@@ -19,7 +19,7 @@
 //! let map = Arc::new(fitted.map(&train)?);
 //! let inference = ForwardBackward::default();
 //! let problem = Problem::new(&train, &map, &inference);
-//! let mle = Mle { l2: 0.1, ..Mle::default() };
+//! let mle = Mle(Pairing { l2: 0.1, ..Pairing::default() });
 //! let fit = mle.fit(&problem, &mut Run::new(Seed::new(2), &mut |_| Next::Continue))?;
 //!
 //! let test = fitted.encode(Arc::new(data.test))?;
@@ -30,15 +30,23 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod columns;
 mod objective;
+mod patches;
 mod penalty;
 mod sharded;
 mod stripes;
+mod truth;
 
+mod adam;
+mod epochs;
 mod history;
 mod lbfgs;
 mod optimizer;
 mod owl_qn;
+mod pairing;
+mod projected_cg;
+mod sgd;
 mod watch;
 
 mod averaged;
@@ -51,29 +59,41 @@ mod rounds;
 mod simplex;
 mod ssvm;
 
+mod conditionals;
+mod exponential;
 mod fixed;
 mod hmm;
 mod likelihood;
+mod m_estimator;
 mod mle;
 mod passive_aggressive;
 mod perceptron;
+mod pseudo_likelihood;
 mod ssvm_frank_wolfe;
 mod ssvm_n_slack;
 mod ssvm_one_slack;
 mod ssvm_subgradient;
 
+pub use crate::adam::Adam;
+pub use crate::conditionals::Conditionals;
+pub use crate::exponential::{Exponential, Form, Rho};
 pub use crate::fixed::Fixed;
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
+pub use crate::m_estimator::{MEstimator, Reference};
 pub use crate::margin::{Loss, Margin};
 pub use crate::mle::Mle;
 pub use crate::objective::{Objective, Part, Worker};
 pub use crate::optimizer::{Factor, Function, Optimizer, Point, Step, StopRule, minimise};
 pub use crate::owl_qn::OwlQn;
+pub use crate::pairing::Pairing;
 pub use crate::passive_aggressive::{PassiveAggressive, Slack};
 pub use crate::penalty::{Penalised, Penalty};
 pub use crate::perceptron::Perceptron;
+pub use crate::projected_cg::ProjectedCg;
+pub use crate::pseudo_likelihood::PseudoLikelihood;
+pub use crate::sgd::{Schedule, Sgd};
 pub use crate::sharded::Sharded;
 pub use crate::ssvm::Ssvm;
 pub use crate::ssvm_frank_wolfe::SsvmFrankWolfe;

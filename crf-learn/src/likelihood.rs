@@ -13,6 +13,7 @@ pub struct Likelihood<'a> {
     forbidden: Option<&'a Forbidden>,
     observed: Vec<u32>, // features that occur
     counts: Vec<f64>,   // how often each of these occurs
+    truth: Vec<Label>,  // [positions] what does not matter where a sequence is partial
     partial: Vec<bool>, // [sequences] whether some label is missing
 }
 
@@ -26,19 +27,19 @@ impl<'a> Likelihood<'a> {
         }
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
         let (mut counts, mut partial) = (vec![0.0; problem.map.len()], Vec::new());
+        let truth: Vec<Label> = data.labels().iter().map(|label| label.unwrap_or(0)).collect();
         for i in 0..data.len() {
             problem.inference.supports(&data.shape(i))?;
-            let labels: Option<Vec<Label>> = data.labels()[data.range(i)].iter().copied().collect();
-            partial.push(labels.is_none());
-            if let Some(labels) = labels {
-                scorer.add_features(i, &labels, data.weight(i), &mut counts);
+            partial.push(data.labels()[data.range(i)].contains(&None));
+            if !partial[i] {
+                scorer.add_features(i, &truth[data.range(i)], data.weight(i), &mut counts);
             }
         }
         let observed: Vec<u32> =
             (0..).zip(&counts).filter(|(_, count)| **count != 0.0).map(|(k, _)| k).collect();
         counts.retain(|&count| count != 0.0);
         let Problem { inference, forbidden, .. } = *problem;
-        Ok(Likelihood { scorer, inference, forbidden, observed, counts, partial })
+        Ok(Likelihood { scorer, inference, forbidden, observed, counts, truth, partial })
     }
 
     /// Adds `sign` times log Z and the expected features of sequence `i`, given its labels if `clamped`.
@@ -102,14 +103,30 @@ impl Objective for Likelihood<'_> {
         Ok(())
     }
 
-    fn finish(&self, w: &[f64], total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         let (packed, sums) = total.vector.split_at(self.scorer.n_packed());
         let mut value = total.value;
         self.scorer.unpack(packed, sums, gradient);
-        for (&k, count) in self.observed.iter().zip(&self.counts) {
-            gradient[k as usize] -= count;
-            value -= w[k as usize] * count;
+        let mut subtract = |k: usize, count: f64| {
+            gradient[k] -= count;
+            value -= w[k] * count;
+        };
+        match some {
+            None => {
+                self.observed.iter().zip(&self.counts).for_each(|(&k, &count)| subtract(k as usize, count))
+            }
+            Some(items) => {
+                let data = self.scorer.corpus().data();
+                for &i in items.iter().filter(|&&i| !self.partial[i]) {
+                    let (truth, weight) = (&self.truth[data.range(i)], data.weight(i));
+                    self.scorer.for_each_feature(i, truth, |k, value| subtract(k, weight * value));
+                }
+            }
         }
         value
+    }
+
+    fn is_separated(&self, value: f64) -> bool {
+        value < 1e-4 * self.scorer.corpus().data().n_positions() as f64
     }
 }

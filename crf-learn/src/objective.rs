@@ -17,11 +17,17 @@ pub trait Objective: Send + Sync {
     fn begin(&mut self, w: &[f64]);
     /// Adds the value and gradient of one item.
     fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()>;
-    /// Turns the sum of all parts into the value, and their numbers into `gradient`.
-    fn finish(&self, w: &[f64], total: &Part, gradient: &mut [f64]) -> f64;
+    /// Turns the sum of parts over all items, or over `some`, into the value, and their numbers into `gradient`.
+    fn finish(&self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64;
+    /// Whether it is the sum of what it is over parts of the items.
+    fn is_sum(&self) -> bool {
+        true
+    }
+    /// Whether a value is so low that only weights which grow for ever lead there: the data are separable.
+    fn is_separated(&self, value: f64) -> bool;
 }
 
-/// The sum over some of the items.
+/// The sum over some of the items, times exp(`log_scale`).
 #[derive(Debug)]
 pub struct Part {
     /// The value.
@@ -30,12 +36,44 @@ pub struct Part {
     pub vector: Aligned,
     /// Whether all inference behind it was exact.
     pub exact: bool,
+    /// The logarithm of what value and vector are in units of; 0 unless [`Part::raise`] changed it.
+    pub log_scale: f64,
 }
+
+/// The logarithm of how far numbers may grow above their unit: sums of what is left fit a double.
+const ROOM: f64 = 300.0;
 
 impl Part {
     /// An empty sum of `len` numbers.
     pub fn new(len: usize) -> Self {
-        Part { value: 0.0, vector: Aligned::zeros(len), exact: true }
+        Part { value: 0.0, vector: Aligned::zeros(len), exact: true, log_scale: 0.0 }
+    }
+
+    /// Chooses units in which exp(`log`) can be added without overflow, and is not lost if nothing larger comes.
+    ///
+    /// Only for sums of positive values, of which none is 0.
+    pub fn raise(&mut self, log: f64) {
+        if self.value == 0.0 {
+            self.log_scale = log;
+        } else if log > self.log_scale + ROOM {
+            self.change_scale(log);
+        }
+    }
+
+    /// Expresses the same sum in other units.
+    pub(crate) fn change_scale(&mut self, log_scale: f64) {
+        let factor = self.factor(log_scale);
+        if factor != 1.0 {
+            self.value *= factor;
+            self.vector.iter_mut().for_each(|number| *number *= factor);
+        }
+        self.log_scale = log_scale;
+    }
+
+    /// What its numbers are to be multiplied by for units of exp(`log_scale`), which are at least its own unless it is
+    /// empty.
+    pub(crate) fn factor(&self, log_scale: f64) -> f64 {
+        if self.log_scale > log_scale { 0.0 } else { (self.log_scale - log_scale).exp() }
     }
 
     /// Empties the sum.
@@ -43,6 +81,7 @@ impl Part {
         self.value = 0.0;
         self.vector.fill(0.0);
         self.exact = true;
+        self.log_scale = 0.0;
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn learn_online(
     let mut decoder = Decoder::new(problem, margin, limits.tag)?;
     let model = problem.start_weights()?;
     decoder.take(&model);
-    let order = Order::new(decoder.len(), run);
+    let order = Order::new(decoder.len(), &run.seed);
     let weights = Averaged::new(model.clone());
     learn(Epochs { turn, decoder, order, weights, average, model, done: 0 }, limits, problem, run)
 }

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use crf_core::{Error, Iteration, Next, Result, Run, Stop, Trace, require};
+use crf_core::{Error, Iteration, Next, Result, Run, Seed, Stop, Trace, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,16 @@ pub trait Function {
     fn dim(&self) -> usize;
     /// The factor of each |w_k|.
     fn l1(&self) -> Factor<'_>;
+    /// The factor of each w_k²/2.
+    fn l2(&self) -> Factor<'_>;
+    /// How many items it is a sum over, the penalty left aside; `None` if it is no sum.
+    fn n_items(&self) -> Option<usize>;
     /// How often it was evaluated.
     fn evaluations(&self) -> u32;
     /// Finds all that is to be known about a point from its weights.
     fn evaluate(&mut self, at: &mut Point) -> Result<()>;
+    /// Writes the gradient of the sum over some items at `w`, without the penalty's.
+    fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<()>;
 }
 
 /// The factor of a penalty: the same for all weights but those that are spared.
@@ -43,13 +49,17 @@ pub trait Optimizer: Debug + Send + Sync {
     fn check(&self) -> Result<()>;
     /// Says whether it can handle a function with an ℓ1 penalty.
     fn takes_l1(&self) -> bool;
-    /// Allocates all that steps over `dim` weights need.
-    fn start(&self, dim: usize) -> Box<dyn Step>;
+    /// Says whether its steps are made of inner products alone, so that rotated coordinates would rotate them.
+    fn rotates(&self) -> bool {
+        false
+    }
+    /// Allocates all that steps on `f` need, or says why it can make none.
+    fn start(&self, f: &dyn Function, seed: &Seed) -> Result<Box<dyn Step>>;
 }
 
 /// A started optimizer.
 pub trait Step {
-    /// Moves `at` downhill, and says whether it could.
+    /// Moves `at` to better weights, or what is expected to be better on the way, and says whether it could.
     fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool>;
 }
 
@@ -109,18 +119,20 @@ impl StopRule {
 }
 
 /// Minimises `f` from `w`, step by step, until a rule or `watch` says stop; `w` ends as the best weights found: those
-/// that did best on the validation data if they are watched.
+/// that did best on the validation data if they are watched. The trace goes on from the iterations `before`.
 pub fn minimise(
     f: &mut dyn Function,
     w: &mut Vec<f64>,
     optimizer: &dyn Optimizer,
     rule: &StopRule,
     mut watch: Option<Watch<'_>>,
+    before: Vec<Iteration>,
     run: &mut Run<'_>,
 ) -> Result<Trace> {
     let dim = f.dim();
     assert_eq!(w.len(), dim, "one starting weight per feature");
-    let mut steps = optimizer.start(dim);
+    let own = f.evaluations();
+    let mut steps = optimizer.start(f, &run.seed)?;
     let mut at = Point::new(std::mem::take(w));
     f.evaluate(&mut at)?;
     if !(at.value.is_finite() && at.gradient_norm.is_finite()) {
@@ -129,11 +141,13 @@ pub fn minimise(
             at.value
         )));
     }
-    let mut iterations = Vec::new();
+    let n_before = before.len();
+    // Those that were not evaluations of `f`.
+    let evaluations = before.last().map_or(0, |last| last.evaluations).saturating_sub(own);
+    let mut iterations = before;
     let mut past = VecDeque::with_capacity(rule.period as usize + 1);
     let stop = loop {
-        if let Some(iteration) = iterations.len().checked_sub(1) {
-            let record: &mut Iteration = &mut iterations[iteration];
+        if let Some(record) = iterations[n_before..].last_mut() {
             record.gradient_norm = at.gradient_norm;
             record.non_zeros = at.non_zeros;
             record.holdout = watch.as_mut().map(|watch| watch.see(&at.w)).transpose()?;
@@ -158,7 +172,7 @@ pub fn minimise(
                 break Stop::Plateau;
             }
         }
-        if iterations.len() >= rule.iterations as usize {
+        if iterations.len() - n_before >= rule.iterations as usize {
             break Stop::Budget;
         }
         if !steps.step(f, &mut at)? {
@@ -169,7 +183,7 @@ pub fn minimise(
             objective: at.value,
             gradient_norm: 0.0,
             non_zeros: 0,
-            evaluations: f.evaluations(),
+            evaluations: evaluations + f.evaluations(),
             holdout: None,
             seconds: run.seconds(),
             dual: None,

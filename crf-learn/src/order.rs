@@ -1,4 +1,4 @@
-use crf_core::{Rng, Run};
+use crf_core::{Rng, Seed};
 use rand::seq::SliceRandom as _;
 
 /// The sequences in an order that is drawn anew for each epoch.
@@ -9,8 +9,8 @@ pub(crate) struct Order {
 
 impl Order {
     /// An order of so many sequences.
-    pub(crate) fn new(len: usize, run: &Run<'_>) -> Self {
-        Order { rng: run.seed.child("order").rng(), sequences: (0..len).collect() }
+    pub(crate) fn new(len: usize, seed: &Seed) -> Self {
+        Order { rng: seed.child("order").rng(), sequences: (0..len).collect() }
     }
 
     /// The next order.

@@ -1,4 +1,4 @@
-use crf_core::Result;
+use crf_core::{Result, Seed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +35,9 @@ impl Optimizer for OwlQn {
         true
     }
 
-    fn start(&self, dim: usize) -> Box<dyn Step> {
-        let inner = QuasiNewton::new(self.memory, self.evaluations_per_step, dim);
-        Box::new(Started { inner, pseudo: vec![0.0; dim] })
+    fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
+        let inner = QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim());
+        Ok(Box::new(Started { inner, pseudo: vec![0.0; f.dim()] }))
     }
 }
 

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{FeatureMap, Result, require};
 
@@ -36,7 +38,9 @@ pub struct Penalised<O> {
     objective: Sharded<O>,
     l1: f64,
     l2: f64,
-    spared: Vec<bool>, // [weights], or empty when none is
+    exempt: Vec<bool>, // [weights] whether no penalty is ever on it, or empty when it is on all
+    spared: Vec<bool>, // [weights] the same of those that are free, and all that are not
+    free: Range<usize>,
     dim: usize,
     stripes: Stripes,
 }
@@ -45,9 +49,34 @@ impl<O: Objective> Penalised<O> {
     /// Adds `penalty` to an objective over the weights of `map`.
     pub fn new(objective: O, penalty: &Penalty, map: &FeatureMap) -> Self {
         let n_spared = if penalty.exempt_intercepts { map.len() } else { 0 };
-        let spared = (0..n_spared).map(|k| map.is_intercept(k)).collect();
-        let (objective, stripes) = (Sharded::new(objective), Stripes::new(map.len()));
-        Penalised { objective, l1: penalty.l1, l2: penalty.l2, spared, dim: map.len(), stripes }
+        let exempt: Vec<bool> = (0..n_spared).map(|k| map.is_intercept(k)).collect();
+        Penalised {
+            objective: Sharded::new(objective),
+            l1: penalty.l1,
+            l2: penalty.l2,
+            spared: exempt.clone(),
+            exempt,
+            free: 0..map.len(),
+            dim: map.len(),
+            stripes: Stripes::new(map.len()),
+        }
+    }
+
+    /// Leaves only some weights free: from the others no penalty is asked, and nothing depends on them any more.
+    pub fn set_free(&mut self, free: Range<usize>) {
+        self.spared = if free == (0..self.dim) {
+            self.exempt.clone()
+        } else {
+            let exempt = |k: usize| self.exempt.get(k) == Some(&true);
+            (0..self.dim).map(|k| !free.contains(&k) || exempt(k)).collect()
+        };
+        self.free = free;
+    }
+
+    /// Makes what is not free look as if nothing depended on it.
+    fn hide(&self, gradient: &mut [f64]) {
+        gradient[..self.free.start].fill(0.0);
+        gradient[self.free.end..].fill(0.0);
     }
 
     /// The objective without the penalty.
@@ -65,6 +94,15 @@ impl<O: Objective> Function for Penalised<O> {
         Factor { of_all: self.l1, spared: &self.spared }
     }
 
+    fn l2(&self) -> Factor<'_> {
+        Factor { of_all: self.l2, spared: &self.spared }
+    }
+
+    fn n_items(&self) -> Option<usize> {
+        let objective = self.objective.objective();
+        objective.is_sum().then(|| objective.n_items())
+    }
+
     fn evaluations(&self) -> u32 {
         self.objective.evaluations()
     }
@@ -72,6 +110,7 @@ impl<O: Objective> Function for Penalised<O> {
     fn evaluate(&mut self, at: &mut Point) -> Result<()> {
         let Point { w, gradient, .. } = at;
         let value = self.objective.evaluate(w, gradient)?;
+        self.hide(gradient);
         let (l1, l2, spared) = (self.l1, self.l2, &self.spared);
         let [penalty, gradient, length, non_zeros] = self.stripes.update(gradient, |start, gradient| {
             let w = &w[start..start + gradient.len()];
@@ -84,6 +123,12 @@ impl<O: Objective> Function for Penalised<O> {
         at.gradient_norm = gradient.sqrt();
         at.length = length.sqrt();
         at.non_zeros = non_zeros as usize;
+        Ok(())
+    }
+
+    fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<()> {
+        self.objective.evaluate_some(items, w, gradient)?;
+        self.hide(gradient);
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ const STRIPE: usize = 1 << 14;
 pub struct Sharded<O> {
     objective: O,
     shards: Vec<Shard>,
-    evaluations: u32,
+    seen: usize, // how many items were added up so far
 }
 
 struct Shard {
@@ -57,7 +57,7 @@ impl<O: Objective> Sharded<O> {
         if shards.is_empty() {
             shards.push(Shard { items: 0..0, part: Part::new(len), worker: Worker::default() });
         }
-        Sharded { objective, shards, evaluations: 0 }
+        Sharded { objective, shards, seen: 0 }
     }
 
     /// The objective.
@@ -65,9 +65,9 @@ impl<O: Objective> Sharded<O> {
         &self.objective
     }
 
-    /// How often it was evaluated.
+    /// How often it was evaluated, every item once.
     pub fn evaluations(&self) -> u32 {
-        self.evaluations
+        (self.seen / self.objective.n_items().max(1)) as u32
     }
 
     /// Whether all inference of the last evaluation was exact.
@@ -77,34 +77,62 @@ impl<O: Objective> Sharded<O> {
 
     /// The value at `w`; the gradient is written to `gradient`.
     pub fn evaluate(&mut self, w: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let Sharded { objective, shards, evaluations } = self;
-        *evaluations += 1;
+        self.seen += self.objective.n_items();
+        self.sum(w, None, gradient)
+    }
+
+    /// The value of the sum over some of the items at `w`; its gradient is written to `gradient`.
+    pub fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        assert!(self.objective.is_sum(), "only sums have parts");
+        self.seen += items.len();
+        self.sum(w, Some(items), gradient)
+    }
+
+    fn sum(&mut self, w: &[f64], some: Option<&[usize]>, gradient: &mut [f64]) -> Result<f64> {
+        let Sharded { objective, shards, .. } = self;
         objective.begin(w);
         let objective = &*objective;
-        let work = |shard: &mut Shard| {
-            shard.part.clear();
+        let n_used = some.map_or(shards.len(), |items| {
+            let cost: usize = items.iter().map(|&item| objective.cost(item)).sum();
+            (cost / SMALLEST_SHARD).clamp(1, shards.len())
+        });
+        let shards = &mut shards[..n_used];
+        let work = |(s, shard): (usize, &mut Shard)| {
             let Shard { items, part, worker } = shard;
-            items.clone().try_for_each(|item| objective.add(w, item, part, worker))
+            part.clear();
+            let mut add = |item| objective.add(w, item, part, worker);
+            match some {
+                None => items.clone().try_for_each(add),
+                Some(some) => {
+                    let [start, end] = [s, s + 1].map(|s| s * some.len() / n_used);
+                    some[start..end].iter().try_for_each(|&item| add(item))
+                }
+            }
         };
         // One shard stays on this thread, where it cannot be held up by another job that a waiting thread took on.
-        match shards.as_mut_slice() {
-            [only] => work(only)?,
-            many => many.par_iter_mut().try_for_each(work)?,
+        match &mut *shards {
+            [only] => work((0, only))?,
+            many => many.par_iter_mut().enumerate().try_for_each(work)?,
         }
+        // Units that are large enough for all shards; those of an empty one say nothing.
+        let scales = shards.iter().filter(|shard| shard.part.value != 0.0).map(|shard| shard.part.log_scale);
+        let log_scale = scales.reduce(f64::max).unwrap_or(0.0);
         // The first shard becomes the total.
         let (total, others) = shards.split_first_mut().expect("there is at least one shard");
         let (total, others) = (&mut total.part, &*others);
+        total.change_scale(log_scale);
         for shard in others {
-            total.value += shard.part.value;
+            total.value += shard.part.factor(log_scale) * shard.part.value;
             total.exact &= shard.part.exact;
         }
         let sum = |(stripe, total): (usize, &mut [f64])| {
             let range = stripe * STRIPE..stripe * STRIPE + total.len();
             for shard in others {
+                let factor = shard.part.factor(log_scale);
                 total
                     .iter_mut()
                     .zip(&shard.part.vector[range.clone()])
-                    .for_each(|(total, part)| *total += part);
+                    .for_each(|(total, part)| *total += factor * part);
             }
         };
         if others.is_empty() || total.vector.len() <= STRIPE {
@@ -112,6 +140,6 @@ impl<O: Objective> Sharded<O> {
         } else {
             total.vector.par_chunks_mut(STRIPE).enumerate().for_each(sum);
         }
-        Ok(objective.finish(w, total, gradient))
+        Ok(objective.finish(w, some, total, gradient))
     }
 }

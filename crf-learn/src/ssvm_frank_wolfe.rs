@@ -38,7 +38,7 @@ impl Learner for SsvmFrankWolfe {
             return Err(Error::Unsupported { tag: TAG, what: what.to_owned() });
         }
         let dual = Dual::new(problem, &self.0, TAG)?;
-        let order = Order::new(dual.len(), run);
+        let order = Order::new(dual.len(), &run.seed);
         self.0.learn(TAG, Epochs { ssvm: &self.0, dual, order, done: 0 }, problem, run)
     }
 }

@@ -36,7 +36,7 @@ impl Learner for SsvmSubgradient {
         start.push(0.0);
         let epochs = Epochs {
             ssvm: &self.0,
-            order: Order::new(decoder.len(), run),
+            order: Order::new(decoder.len(), &run.seed),
             turns: 0,
             from_zero: average.iter().all(|w| *w == 0.0),
             sum: Averaged::new(start),

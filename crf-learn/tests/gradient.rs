@@ -4,9 +4,11 @@
 mod common;
 
 use common::{Draw, Encoded, INFERENCE, data};
-use crf_core::{Constraints, Dataset, Problem};
+use crf_core::{Constraints, Dataset, Problem, Result};
 use crf_learn::Function as _;
-use crf_learn::{Likelihood, Penalised, Penalty, Point, Sharded};
+use crf_learn::{
+    Conditionals, Exponential, Form, Likelihood, Objective, Penalised, Penalty, Point, Rho, Sharded,
+};
 use proptest::prelude::*;
 
 /// Feature lists that together hold every prototype, as state and as transition features.
@@ -95,18 +97,26 @@ fn at_zero_every_labelling_is_equally_likely() {
 fn the_result_does_not_depend_on_threads() {
     let draw = Draw { sequences: 400, length: 60, labels: 5, unlabelled: 1, seed: 8 };
     for features in [FEATURES[6], FEATURES[7]] {
-        let encoded = Encoded::new(features, data(&draw));
-        let w: Vec<f64> = (0..encoded.map.len()).map(|k| (k as f64).sin()).collect();
-        let bits = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
-                let mut f = Sharded::new(Likelihood::new(&encoded.problem(&INFERENCE)).unwrap());
-                let mut gradient = vec![0.0; w.len()];
-                let value = f.evaluate(&w, &mut gradient).unwrap();
-                std::iter::once(value).chain(gradient).map(f64::to_bits).collect::<Vec<_>>()
-            })
-        };
-        let one = bits(1);
-        assert!([2, 3, 8].into_iter().all(|threads| bits(threads) == one));
+        same_bits(Likelihood::new, &Encoded::new(features, data(&draw)));
+        let labelled = Encoded::new(features, data(&Draw { unlabelled: 0, ..draw.clone() }));
+        same_bits(Conditionals::new, &labelled);
+        let rho = Rho::Same(vec![vec![0.2; 5]]);
+        same_bits(|problem| Exponential::new(Form::Centred, &rho, problem), &labelled);
     }
+}
+
+/// An objective has the same value and gradient, bit for bit, at any number of threads.
+fn same_bits<'a, O: Objective>(of: impl Fn(&Problem<'a>) -> Result<O> + Sync, encoded: &'a Encoded) {
+    let w: Vec<f64> = (0..encoded.map.len()).map(|k| (k as f64).sin()).collect();
+    let bits = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut f = Sharded::new(of(&encoded.problem(&INFERENCE)).unwrap());
+            let mut gradient = vec![0.0; w.len()];
+            let value = f.evaluate(&w, &mut gradient).unwrap();
+            std::iter::once(value).chain(gradient).map(f64::to_bits).collect::<Vec<_>>()
+        })
+    };
+    let one = bits(1);
+    assert!([2, 3, 8].into_iter().all(|threads| bits(threads) == one), "{}", std::any::type_name::<O>());
 }

@@ -6,14 +6,14 @@ mod common;
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
-use common::{Encoded, quiet};
+use common::{Encoded, quiet, random_weights, slope_error};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Edge, Graph, Inference, Learner as _, NodeKind,
     Relation, Schema, Seed, Source as _, Value,
 };
 use crf_datasets::PottsGrid;
 use crf_inference::{BeliefPropagation, JunctionTree};
-use crf_learn::{Fixed, Likelihood, Mle, Sharded, StopRule};
+use crf_learn::{Fixed, Likelihood, Mle, Pairing, Sharded, StopRule};
 use proptest::prelude::*;
 use tracing::field::{Field, Visit};
 use tracing::subscriber::{Interest, with_default};
@@ -50,28 +50,14 @@ fn trees(nodes: u32, labels: u32, seed: u64) -> Dataset {
 
 /// The largest difference of the likelihood's gradient and central differences, at random weights.
 fn gradient_error(encoded: &Encoded, inference: &dyn Inference, seed: u64) -> f64 {
-    let mut f = Sharded::new(Likelihood::new(&encoded.problem(inference)).unwrap());
-    let mut rng = Seed::new(seed).child("weights").rng();
-    let mut w: Vec<f64> = (0..encoded.map.len()).map(|_| 0.6 * rng.random::<f64>() - 0.3).collect();
-    let (mut gradient, mut unused) = (vec![0.0; w.len()], vec![0.0; w.len()]);
-    f.evaluate(&w, &mut gradient).unwrap();
-    let h = 1e-4;
-    let errors = (0..w.len()).map(|k| {
-        let here = w[k];
-        let [above, below] = [here + h, here - h].map(|moved| {
-            w[k] = moved;
-            f.evaluate(&w, &mut unused).unwrap()
-        });
-        w[k] = here;
-        (gradient[k] - (above - below) / (2.0 * h)).abs()
-    });
-    errors.fold(0.0, f64::max)
+    let f = Sharded::new(Likelihood::new(&encoded.problem(inference)).unwrap());
+    slope_error(f, &random_weights(&encoded.map, 0.3, seed))
 }
 
 /// The weights that maximum likelihood finds by an inference.
 fn train(encoded: &Encoded, inference: &dyn Inference, l2: f64) -> Vec<f64> {
     let stop = StopRule { iterations: 1000, tolerance: 1e-7, delta: 0.0, period: 10 };
-    let learner = Mle { l2, stop, ..Mle::default() };
+    let learner = Mle(Pairing { l2, stop, ..Pairing::default() });
     let fit = quiet(1, |run| learner.fit(&encoded.problem(inference), run)).unwrap();
     fit.model.log_linear().unwrap().weights().to_vec()
 }

@@ -6,10 +6,10 @@ mod common;
 use std::alloc::System;
 
 use common::{Draw, Encoded, INFERENCE, data};
-use crf_core::{Iteration, Learner, Next, Run, Seed};
+use crf_core::{Iteration, Learner, Next, Problem, Result, Run, Seed};
 use crf_learn::{
-    Function as _, Lbfgs, Likelihood, Optimizer as _, PassiveAggressive, Penalised, Penalty, Perceptron,
-    Point, Ssvm, SsvmSubgradient,
+    Conditionals, Exponential, Form, Function as _, Lbfgs, Likelihood, Objective, Optimizer as _,
+    PassiveAggressive, Penalised, Penalty, Perceptron, Point, Rho, Ssvm, SsvmSubgradient,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -60,31 +60,41 @@ fn evaluations_and_steps() {
     let all = r#"["intercept", "transition", "start", {"state": "value"}, {"state": "equals"}]"#;
     let per_row = r#"["transition", {"state": "value"}, {"transition": {"type": "lag", "of": "equals"}}]"#;
     let per_edge = r#"["transition", {"state": "value"}, {"transition": "value"}]"#;
-    for (features, unlabelled) in [(all, 0), (per_row, 0), (per_edge, 2)] {
-        for threads in [1, 2] {
-            let encoded = Encoded::new(
-                features,
-                data(&Draw { sequences: 300, length: 80, labels: 6, unlabelled, seed: 4 }),
-            );
-            let penalty = Penalty { l1: 0.0, l2: 1.0, exempt_intercepts: false };
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let (allocations, reallocations) = pool.install(|| {
-                let likelihood = Likelihood::new(&encoded.problem(&INFERENCE)).unwrap();
-                let mut f = Penalised::new(likelihood, &penalty, &encoded.map);
-                let mut at = Point::new(vec![0.0; f.dim()]);
-                f.evaluate(&mut at).unwrap();
-                let mut steps = Lbfgs::default().start(f.dim());
-                for _ in 0..3 {
-                    assert!(steps.step(&mut f, &mut at).unwrap());
-                }
-                let region = Region::new(ALLOCATOR);
-                for _ in 0..5 {
-                    assert!(steps.step(&mut f, &mut at).unwrap());
-                }
-                let change = region.change();
-                (change.allocations, change.reallocations)
-            });
-            assert_eq!((allocations, reallocations), (0, 0), "{features} on {threads} threads");
+    for (features, unlabelled) in [(all, 0), (per_row, 0), (per_edge, 0), (per_edge, 2)] {
+        let draw = Draw { sequences: 300, length: 80, labels: 6, unlabelled, seed: 4 };
+        let encoded = Encoded::new(features, data(&draw));
+        steps(Likelihood::new, &encoded);
+        if unlabelled == 0 {
+            steps(Conditionals::new, &encoded);
+            let local = Rho::Local(vec![0.0; encoded.map.len()]);
+            for rho in [Rho::Same(vec![vec![1.0 / 6.0; 6]]), local] {
+                steps(|problem| Exponential::new(Form::Centred, &rho, problem), &encoded);
+            }
         }
+    }
+}
+
+/// Steps of an optimizer on an objective.
+fn steps<'a, O: Objective>(of: impl Fn(&Problem<'a>) -> Result<O> + Sync, encoded: &'a Encoded) {
+    let penalty = Penalty { l1: 0.0, l2: 1.0, exempt_intercepts: false };
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (allocations, reallocations) = pool.install(|| {
+            let mut f = Penalised::new(of(&encoded.problem(&INFERENCE)).unwrap(), &penalty, &encoded.map);
+            let mut at = Point::new(vec![0.0; f.dim()]);
+            f.evaluate(&mut at).unwrap();
+            let mut steps = Lbfgs::default().start(&f, &Seed::new(1)).unwrap();
+            for _ in 0..3 {
+                assert!(steps.step(&mut f, &mut at).unwrap());
+            }
+            let region = Region::new(ALLOCATOR);
+            for _ in 0..5 {
+                assert!(steps.step(&mut f, &mut at).unwrap());
+            }
+            let change = region.change();
+            (change.allocations, change.reallocations)
+        });
+        let place = (std::any::type_name::<O>(), encoded.map.len(), threads);
+        assert_eq!((allocations, reallocations), (0, 0), "objective, weights and threads: {place:?}");
     }
 }

@@ -4,8 +4,13 @@
 mod common;
 
 use common::{Draw, Encoded, INFERENCE, data, quiet};
-use crf_core::{Iteration, Learner as _, Next, Run, Seed, Stop};
-use crf_learn::{Lbfgs, Likelihood, Mle, OwlQn, Sharded, StopRule};
+use std::sync::Arc;
+
+use crf_core::{Iteration, Learner, Next, Problem, Run, Seed, Stop};
+use crf_learn::{
+    Lbfgs, Likelihood, MEstimator, Mle, Optimizer, OwlQn, Pairing, ProjectedCg, PseudoLikelihood, Sharded,
+    StopRule,
+};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
@@ -31,7 +36,7 @@ proptest! {
     #[test]
     fn lbfgs_ends_where_the_gradient_vanishes(seed in any::<u64>(), labels in 2..4_usize, l2 in 0.01..10.0, exempt: bool) {
         let encoded = encoded(seed, labels);
-        let learner = Mle { l2, exempt_intercepts: exempt, stop: TIGHT, ..Mle::default() };
+        let learner = Mle(Pairing { l2, exempt_intercepts: exempt, stop: TIGHT, ..Pairing::default() });
         let (w, gradient, stop) = train(&learner, &encoded);
         prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
         for k in 0..w.len() {
@@ -42,11 +47,13 @@ proptest! {
     }
 
     #[test]
-    fn owl_qn_ends_where_the_subgradient_holds_zero(
-        seed in any::<u64>(), labels in 2..4_usize, l1 in 0.1..8.0, l2 in prop_oneof![Just(0.0), 0.01..2.0], exempt: bool,
+    fn sparse_minima_are_where_the_subgradient_holds_zero(
+        seed in any::<u64>(), cg: bool, labels in 2..4_usize, l1 in 0.1..8.0, l2 in prop_oneof![Just(0.0), 0.01..2.0], exempt: bool,
     ) {
         let encoded = encoded(seed, labels);
-        let learner = Mle { l1, l2, exempt_intercepts: exempt, stop: TIGHT, ..Mle::default() };
+        let optimizer: Option<Box<dyn Optimizer>> =
+            if cg { Some(Box::<ProjectedCg>::default()) } else { Some(Box::<OwlQn>::default()) };
+        let learner = Mle(Pairing { l1, l2, exempt_intercepts: exempt, optimizer, stop: TIGHT, ..Pairing::default() });
         // With a penalty this small the last digits can take longer than the budget; the conditions hold all the same.
         let (w, gradient, _) = train(&learner, &encoded);
         for k in 0..w.len() {
@@ -62,16 +69,61 @@ proptest! {
 #[test]
 fn both_optimizers_agree_without_an_l1_penalty() {
     let encoded = encoded(5, 3);
-    let learner = |optimizer| Mle { l2: 0.5, optimizer: Some(optimizer), stop: TIGHT, ..Mle::default() };
+    let learner =
+        |optimizer| Mle(Pairing { l2: 0.5, optimizer: Some(optimizer), stop: TIGHT, ..Pairing::default() });
     let (a, ..) = train(&learner(Box::<Lbfgs>::default()), &encoded);
     let (b, ..) = train(&learner(Box::<OwlQn>::default()), &encoded);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-4));
 }
 
 #[test]
+fn projected_gradients_end_where_owl_qn_does() {
+    let encoded = encoded(6, 3);
+    // With both penalties there is one minimum only.
+    let learner = |optimizer: Box<dyn Optimizer>| {
+        Mle(Pairing { l1: 1.5, l2: 0.1, optimizer: Some(optimizer), stop: TIGHT, ..Pairing::default() })
+    };
+    let (a, ..) = train(&learner(Box::<OwlQn>::default()), &encoded);
+    let (b, ..) = train(&learner(Box::<ProjectedCg>::default()), &encoded);
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-3), "{a:?} vs {b:?}");
+    assert!(a.contains(&0.0) && a.iter().zip(&b).all(|(a, b)| (*a == 0.0) == (*b == 0.0)), "{a:?} vs {b:?}");
+}
+
+/// The weights of a learner of two stages, of which the first is the model without edges and the second is what is best
+/// with its weights.
+fn two_stages(of: impl Fn(Pairing) -> Box<dyn Learner>, exact: bool) {
+    let encoded = encoded(8, 3);
+    let problem = encoded.problem(&INFERENCE);
+    let pairing = |two_stage| Pairing { l2: 0.5, two_stage, stop: TIGHT, ..Pairing::default() };
+    let weights = |two_stage, problem: &Problem<'_>| -> Vec<f64> {
+        let fit = quiet(1, |run| of(pairing(two_stage)).fit(problem, run)).unwrap();
+        fit.model.log_linear().unwrap().weights().to_vec()
+    };
+    let n_state = encoded.map.state().len();
+    let map = Arc::new(encoded.map.narrow(|k| k < n_state).0);
+    let local = weights(false, &Problem { map: &map, ..problem });
+    let w = weights(true, &problem);
+    assert!(local.iter().zip(&w).all(|(a, b)| (a - b).abs() < 1e-4), "{local:?} vs {w:?}");
+    assert!(w[n_state..].iter().any(|w| w.abs() > 0.1), "{w:?}");
+    if exact {
+        let mut gradient = vec![0.0; w.len()];
+        Sharded::new(Likelihood::new(&problem).unwrap()).evaluate(&w, &mut gradient).unwrap();
+        assert!((n_state..w.len()).all(|k| (gradient[k] + 0.5 * w[k]).abs() < 1e-4), "{gradient:?}");
+        assert!((0..n_state).any(|k| (gradient[k] + 0.5 * w[k]).abs() > 1e-2), "{gradient:?}");
+    }
+}
+
+#[test]
+fn two_stages_are_the_local_model_and_then_the_rest() {
+    two_stages(|pairing| Box::new(Mle(pairing)), true);
+    two_stages(|pairing| Box::new(PseudoLikelihood(pairing)), false);
+    two_stages(|pairing| Box::new(MEstimator { pairing, ..MEstimator::default() }), false);
+}
+
+#[test]
 fn a_strong_l1_penalty_keeps_only_exempt_weights() {
     let encoded = encoded(9, 2);
-    let (w, ..) = train(&Mle { l1: 1e4, exempt_intercepts: true, ..Mle::default() }, &encoded);
+    let (w, ..) = train(&Mle(Pairing { l1: 1e4, exempt_intercepts: true, ..Pairing::default() }), &encoded);
     assert!((0..w.len()).all(|k| (w[k] != 0.0) == encoded.map.is_intercept(k)), "{w:?}");
 }
 
@@ -93,7 +145,7 @@ fn the_trace_goes_down_and_the_observer_can_stop_it() {
         seen.push(iteration.clone());
         if iteration.iteration == 4 { Next::Stop } else { Next::Continue }
     };
-    let learner = Mle { l2: 0.1, ..Mle::default() };
+    let learner = Mle(Pairing { l2: 0.1, ..Pairing::default() });
     let fit = learner.fit(&encoded.problem(&INFERENCE), &mut Run::new(Seed::new(1), &mut observer)).unwrap();
     assert_eq!((fit.trace.stop, seen.len()), (Stop::Observer, 4));
     assert!(seen.windows(2).all(|pair| pair[1].objective < pair[0].objective));
@@ -104,7 +156,8 @@ fn the_trace_goes_down_and_the_observer_can_stop_it() {
 #[test]
 fn a_warm_start_at_the_optimum_stays_there() {
     let encoded = encoded(4, 3);
-    let learner = Mle { l2: 1.0, stop: StopRule { delta: 0.0, ..StopRule::default() }, ..Mle::default() };
+    let learner =
+        Mle(Pairing { l2: 1.0, stop: StopRule { delta: 0.0, ..StopRule::default() }, ..Pairing::default() });
     let first = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
     let problem = crf_core::Problem { start: Some(&*first.model), ..encoded.problem(&INFERENCE) };
     let second = quiet(1, |run| learner.fit(&problem, run)).unwrap();
@@ -116,14 +169,14 @@ fn a_warm_start_at_the_optimum_stays_there() {
 fn impossible_settings_are_refused() {
     let message = |mle: &Mle| mle.check().unwrap_err().to_string();
     assert_eq!(
-        message(&Mle { l2: -5.0, ..Mle::default() }),
+        message(&Mle(Pairing { l2: -5.0, ..Pairing::default() })),
         "`l2` must be a finite number of at least 0, got -5"
     );
     assert_eq!(
-        message(&Mle { l1: f64::NAN, ..Mle::default() }),
+        message(&Mle(Pairing { l1: f64::NAN, ..Pairing::default() })),
         "`l1` must be a finite number of at least 0, got NaN"
     );
-    let lbfgs = Mle { l1: 1.0, optimizer: Some(Box::new(Lbfgs::default())), ..Mle::default() };
+    let lbfgs = Mle(Pairing { l1: 1.0, optimizer: Some(Box::new(Lbfgs::default())), ..Pairing::default() });
     assert!(message(&lbfgs).starts_with("`optimizer` must be `owl-qn`"));
 }
 

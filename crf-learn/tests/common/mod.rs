@@ -8,6 +8,7 @@ use crf_core::{
     Problem, Run, Schema, Seed, Value,
 };
 use crf_inference::ForwardBackward;
+use crf_learn::{Objective, Sharded};
 use rand::RngExt as _;
 
 /// A run that nobody watches.
@@ -64,6 +65,14 @@ pub(crate) struct Encoded {
     pub(crate) map: Arc<FeatureMap>,
 }
 
+impl std::fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (data, features) = (self.corpus.data(), (0..self.map.len()).map(|k| self.map.name(k)));
+        let sequences = (0..data.len()).map(|i| (data.weight(i), &data.labels()[data.range(i)]));
+        f.debug_list().entries(features).entries(sequences).finish()
+    }
+}
+
 impl Encoded {
     pub(crate) fn new(features: &str, data: Dataset) -> Self {
         let features: Features = serde_json::from_str(features).unwrap();
@@ -75,4 +84,26 @@ impl Encoded {
     pub(crate) fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {
         Problem::new(&self.corpus, &self.map, inference)
     }
+}
+
+/// Weights drawn uniformly between `-scale` and `scale`.
+pub(crate) fn random_weights(map: &FeatureMap, scale: f64, seed: u64) -> Vec<f64> {
+    let mut rng = Seed::new(seed).child("weights").rng();
+    (0..map.len()).map(|_| scale * (2.0 * rng.random::<f64>() - 1.0)).collect()
+}
+
+/// The largest difference of an objective's gradient at `w` and central differences.
+pub(crate) fn slope_error<O: Objective>(mut f: Sharded<O>, w: &[f64]) -> f64 {
+    let (mut gradient, mut unused, mut moved) = (vec![0.0; w.len()], vec![0.0; w.len()], w.to_vec());
+    f.evaluate(w, &mut gradient).unwrap();
+    let h = 1e-4;
+    let errors = (0..w.len()).map(|k| {
+        let [above, below] = [h, -h].map(|by| {
+            moved[k] = w[k] + by;
+            f.evaluate(&moved, &mut unused).unwrap()
+        });
+        moved[k] = w[k];
+        (gradient[k] - (above - below) / (2.0 * h)).abs()
+    });
+    errors.fold(0.0, f64::max)
 }

@@ -1,0 +1,222 @@
+use crf_core::simd::{Kernel, dispatch, fma};
+use crf_core::{Corpus, FeatureMap, Incidence, Label, Rows};
+
+/// The features of all true patches, less what they are on average under a distribution ρ over the labels of each kind of
+/// node, as one sparse matrix: F_t(y_t) − Σ_k ρ(k) F_t(k).
+///
+/// The features that a node's label chooses among, given all else, are a *family*: those of one observation function at the
+/// node, and those of one on an edge whose other end has one label. A column is a member of a family, or stands for
+/// labels with which the family has none. Its weight is the member's, less the family's mean: so an iteration makes each
+/// mean once, and a position costs as much as it has functions, however many labels there are. Columns stand in the order
+/// in which they first occur, so those of one position are near each other; what never occurs has no place.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    rows: Rows, // [positions]
+    families: Families,
+    places: Vec<u32>, // of the columns of each family in turn, that of no member last; or `ABSENT`
+    weights: Vec<f64>, // [columns] by place
+}
+
+/// Where a column stands that does not occur.
+const ABSENT: u32 = u32::MAX;
+
+impl Columns {
+    /// The patches of a corpus at its true labels; `rho` are the shares of the labels of each kind of node.
+    pub(crate) fn new(map: &FeatureMap, x: &Corpus, truth: &[Label], rho: &[Vec<f64>]) -> Self {
+        let (families, edge_at) = Families::new(map, rho);
+        let mut places = vec![ABSENT; families.members.len() + families.starts.len() - 1];
+        let (data, mut rows, mut entries, mut n_columns) = (x.data(), Rows::default(), Vec::new(), 0);
+        let (state, transition) = (map.state(), map.transition());
+        for i in 0..data.len() {
+            let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
+            for (n, t) in data.range(i).enumerate() {
+                let mut see = |g, value| {
+                    let column = families.find(g as usize, state.find(g, truth[n]));
+                    entries.extend(column.map(|column| (column, value)));
+                };
+                x.nodes().for_each(t, &mut see);
+                let base = x.node_base().iter().filter(|(g, _)| state.owner(*g) == shape.kind(n));
+                base.for_each(|&(g, value)| see(g, value));
+                for k in 0..shape.degree(n) {
+                    let Incidence { edge, other, is_head, .. } = shape.incidence(n, k);
+                    let (u, v) = shape.ends(edge as usize);
+                    let pair = truth[u] * shape.card(v) as u32 + truth[v];
+                    // Families of the tail come first, one for each label of the head.
+                    let at = truth[other as usize] as usize + if is_head { shape.card(v) } else { 0 };
+                    let mut see = |g, value| {
+                        let feature = transition.find(g, pair).map(|k| state.len() + k);
+                        let column = families.find(edge_at[g as usize] + at, feature);
+                        entries.extend(column.map(|column| (column, value)));
+                    };
+                    x.edge_rows().for_each(x.rows_of_edges(i)[edge as usize] as usize, &mut see);
+                    let relation = shape.relation(edge as usize);
+                    let base = x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation);
+                    base.for_each(|&(g, value)| see(g, value));
+                }
+                rows.push(entries.drain(..).map(|(column, value)| {
+                    let place: &mut u32 = &mut places[column];
+                    if *place == ABSENT {
+                        *place = n_columns;
+                        n_columns += 1;
+                    }
+                    (*place, value)
+                }));
+            }
+        }
+        Columns { rows, families, places, weights: vec![0.0; n_columns as usize] }
+    }
+
+    /// How many columns there are.
+    pub(crate) fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// How many entries a position has.
+    pub(crate) fn n_entries(&self, t: usize) -> usize {
+        self.rows.ones(t).len() + self.rows.valued(t).0.len()
+    }
+
+    /// Takes on the weights of features; unless `centred`, means are left out.
+    pub(crate) fn update(&mut self, w: &[f64], centred: bool) {
+        let Columns { families, places, weights, .. } = self;
+        families.for_each(places, |members, places| {
+            let mut mean = 0.0;
+            for &(feature, rho) in members.iter().filter(|_| centred) {
+                mean += rho * w[feature as usize];
+            }
+            let own = members.iter().map(|&(feature, _)| w[feature as usize]).chain([0.0]);
+            for (&place, own) in places.iter().zip(own) {
+                if place != ABSENT {
+                    weights[place as usize] = own - mean;
+                }
+            }
+        });
+    }
+
+    /// Writes −w·(row) to `out` for each of some positions.
+    pub(crate) fn multiply(&self, positions: std::ops::Range<usize>, out: &mut [f64]) {
+        dispatch(Multiply { columns: self, start: positions.start, out });
+    }
+
+    /// Adds the rows of positions, each times its factor, to `out`.
+    pub(crate) fn add_rows(&self, positions: std::ops::Range<usize>, factors: &[f64], out: &mut [f64]) {
+        for (t, &factor) in positions.zip(factors) {
+            for &column in self.rows.ones(t) {
+                out[column as usize] += factor;
+            }
+            let (columns, values) = self.rows.valued(t);
+            for (&column, value) in columns.iter().zip(values) {
+                out[column as usize] += factor * value;
+            }
+        }
+    }
+
+    /// Adds to features what sums over columns come to: `own` times that of their column, and `mean` times what they have
+    /// in the mean of their family.
+    pub(crate) fn unpack(&self, sums: &[f64], own: f64, mean: f64, out: &mut [f64]) {
+        let sum = |place: u32| if place == ABSENT { 0.0 } else { sums[place as usize] };
+        self.families.for_each(&self.places, |members, places| {
+            let total = mean * places.iter().map(|&place| sum(place)).sum::<f64>();
+            for (&(feature, rho), &place) in members.iter().zip(places) {
+                out[feature as usize] += own * sum(place) + rho * total;
+            }
+        });
+    }
+}
+
+/// The families: one for each state function, then for each transition function one for each label of the head, of
+/// features among which the tail's label chooses, and one for each label of the tail.
+#[derive(Debug)]
+struct Families {
+    starts: Vec<usize>,       // [families + 1] where the members of each start
+    members: Vec<(u32, f64)>, // features, ascending, each with ρ of the label that it has at the node
+}
+
+impl Families {
+    /// All families, and the number of each transition function's first.
+    fn new(map: &FeatureMap, rho: &[Vec<f64>]) -> (Self, Vec<usize>) {
+        let (schema, state, transition) = (map.schema(), map.state(), map.transition());
+        let (mut families, mut edge_at) = (Families { starts: vec![0], members: Vec::new() }, Vec::new());
+        for g in 0..state.n_observations() as u32 {
+            let rho = &rho[state.owner(g) as usize];
+            let members = state.range(g).zip(state.targets(g));
+            families.push(members.map(|(k, &label)| (k as u32, rho[label as usize])));
+        }
+        for g in 0..transition.n_observations() as u32 {
+            edge_at.push(families.starts.len() - 1);
+            let relation = &schema.relations()[transition.owner(g) as usize];
+            let (tails, heads) = schema.table_shape(transition.owner(g));
+            let features = || (state.len() + transition.range(g).start..).zip(transition.targets(g));
+            let pairs =
+                || features().map(|(k, &pair)| (k as u32, pair as usize / heads, pair as usize % heads));
+            for head in 0..heads {
+                let members = pairs().filter(|&(_, _, v)| v == head);
+                families.push(members.map(|(k, u, _)| (k, rho[relation.tail as usize][u])));
+            }
+            for tail in 0..tails {
+                let members = pairs().filter(|&(_, u, _)| u == tail);
+                families.push(members.map(|(k, _, v)| (k, rho[relation.head as usize][v])));
+            }
+        }
+        (families, edge_at)
+    }
+
+    fn push(&mut self, members: impl Iterator<Item = (u32, f64)>) {
+        self.members.extend(members);
+        self.starts.push(self.members.len());
+    }
+
+    /// The column of a feature in a family, if the family has any.
+    fn find(&self, family: usize, feature: Option<usize>) -> Option<usize> {
+        let members = &self.members[self.starts[family]..self.starts[family + 1]];
+        let place = feature.and_then(|k| members.binary_search_by_key(&(k as u32), |member| member.0).ok());
+        let column = self.starts[family] + family + place.unwrap_or(members.len());
+        (!members.is_empty()).then_some(column)
+    }
+
+    /// Calls `f` with the members of each family and the places of its columns.
+    fn for_each(&self, places: &[u32], mut f: impl FnMut(&[(u32, f64)], &[u32])) {
+        for (family, range) in self.starts.windows(2).enumerate() {
+            let columns = range[0] + family..=range[1] + family;
+            f(&self.members[range[0]..range[1]], &places[columns]);
+        }
+    }
+}
+
+struct Multiply<'k> {
+    columns: &'k Columns,
+    start: usize,
+    out: &'k mut [f64],
+}
+
+impl Kernel for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        const LANES: usize = 8;
+        let Multiply { columns: Columns { rows, weights, .. }, start, out } = self;
+        for (n, out) in out.iter_mut().enumerate() {
+            // Sums of their own, so that additions need not wait for each other.
+            let (whole, rest) = rows.ones(start + n).as_chunks::<LANES>();
+            let mut sums = [0.0; LANES];
+            for columns in whole {
+                for k in 0..LANES {
+                    sums[k] += weights[columns[k] as usize];
+                }
+            }
+            for k in 0..rest.len() {
+                sums[k] += weights[rest[k] as usize];
+            }
+            let (columns, values) = rows.valued(start + n);
+            for k in 0..values.len() {
+                sums[k % LANES] = fma::<FMA>(values[k], weights[columns[k] as usize], sums[k % LANES]);
+            }
+            let mut sum = 0.0;
+            for k in 0..LANES {
+                sum += sums[k];
+            }
+            *out = -sum;
+        }
+    }
+}

@@ -1,0 +1,251 @@
+use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
+use crf_core::{Corpus, Error, Problem, Result, Scorer, Scratch};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::columns::Columns;
+use crate::conditionals::softmax;
+use crate::objective::{Objective, Part, Worker};
+use crate::patches::{Patches, Scored};
+use crate::truth::{all_labels, refuse_foreign};
+
+/// The M-estimator of Jeon and Lin (2006) over patches (Vail 2008, chapter 5): with F_t(k) the features of all cliques
+/// that touch node t when it has label k and its neighbours their true labels, and a distribution ρ_t over its labels,
+///
+/// ```text
+/// centred   n log (1/n) Σ_t exp(−w·(F_t(y_t) − Σ_k ρ_t(k) F_t(k)))
+/// joint     Σ_t exp(−w·F_t(y_t)) + Σ_t Σ_k ρ_t(k) w·F_t(k)
+/// ```
+///
+/// No normaliser is in it. The minimiser is log p/ρ; the logarithm of the centred form moves nothing, and keeps it from
+/// overflowing. Where ρ is the same everywhere, a position costs O(non-zeros), whatever the number of labels.
+#[derive(Debug)]
+pub struct Exponential<'a> {
+    form: Form,
+    train: &'a Corpus,
+    dim: usize,
+    n: f64, // Σ_t weight of its sequence
+    rho: Ready<'a>,
+}
+
+/// Which of the two forms is minimised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Features less their mean under ρ: estimates p(y_t | neighbours), which is what a CRF needs.
+    #[default]
+    Centred,
+    /// As published, for a density of patches.
+    Joint,
+}
+
+/// The distributions ρ_t.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rho {
+    /// The shares of the labels of each kind of node, the same everywhere.
+    Same(Vec<Vec<f64>>),
+    /// What the state features say under these weights.
+    Local(Vec<f64>),
+}
+
+/// ρ made ready for training data.
+#[derive(Debug)]
+enum Ready<'a> {
+    Same(Columns),
+    Each { patches: Box<Patches<'a>>, rho: Vec<f64>, rho_at: Vec<usize> }, // [positions × labels], [sequences + 1]
+}
+
+const TAG: &str = "m-estimator";
+
+impl<'a> Exponential<'a> {
+    /// The objective over a problem's training data.
+    pub fn new(form: Form, rho: &Rho, problem: &Problem<'a>) -> Result<Self> {
+        let (train, map) = (problem.train, problem.map);
+        let data = train.data();
+        if problem.forbidden.is_some() {
+            let what = "knows no constraints, as it normalises nothing; `pseudo-likelihood` does";
+            return Err(Error::Unsupported { tag: TAG, what: what.into() });
+        }
+        let n = (0..data.len()).map(|i| data.weight(i) * data.range(i).len() as f64).sum();
+        let rho = match rho {
+            Rho::Same(rho) => {
+                let truth = all_labels(data, TAG)?;
+                refuse_foreign(data)?;
+                Ready::Same(Columns::new(map, train, &truth, rho))
+            }
+            Rho::Local(w) => {
+                let patches = Box::new(Patches::new(problem, TAG)?);
+                let (rho, rho_at) = local(w, problem)?;
+                Ready::Each { patches, rho, rho_at }
+            }
+        };
+        if n == 0.0 {
+            return Err(Error::data("no position of the data counts: all weights are 0"));
+        }
+        Ok(Exponential { form, train, dim: map.len(), n, rho })
+    }
+
+    /// Turns each −m_t into weight · exp(−m_t), in units of the part; their sum.
+    fn exponentiate(&self, minus_m: &mut [f64], weight: f64, part: &mut Part) -> f64 {
+        let top = minus_m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if self.form == Form::Centred && !minus_m.is_empty() {
+            part.raise(top);
+        }
+        dispatch(Exponentiate { minus_m, top, factor: weight * (top - part.log_scale).exp() })
+    }
+
+    /// What the patches of a sequence are worth, and in place of their scores the derivatives.
+    fn worth(&self, of: Scored<'_>, rho: &[f64], scores: &mut [f64], part: &mut Part) -> f64 {
+        let Scored { shape, truth } = of;
+        let (n_nodes, mut linear) = (truth.len(), 0.0);
+        let labels = |n: usize| shape.node_at(n)..shape.node_at(n + 1);
+        // A node has a label at least, so −m_t overwrites no score that is still to be read, nor is it overwritten below.
+        for n in 0..n_nodes {
+            let products = scores[labels(n)].iter().zip(&rho[labels(n)]).map(|(score, rho)| rho * score);
+            let (right, mean) = (scores[labels(n)][truth[n] as usize], products.sum::<f64>());
+            linear += mean;
+            scores[n] = if self.form == Form::Centred { mean - right } else { -right };
+        }
+        let sum = self.exponentiate(&mut scores[..n_nodes], 1.0, part);
+        for n in (0..n_nodes).rev() {
+            let e = scores[n];
+            let of_mean = if self.form == Form::Centred { e } else { 1.0 };
+            let slopes = &mut scores[labels(n)];
+            slopes.iter_mut().zip(&rho[labels(n)]).for_each(|(slope, rho)| *slope = of_mean * rho);
+            slopes[truth[n] as usize] -= e;
+        }
+        if self.form == Form::Centred { sum } else { sum + linear }
+    }
+}
+
+/// ρ_t(k) ∝ exp(w·(the state features of label k at t)), sequence by sequence, and where each starts.
+fn local(w: &[f64], problem: &Problem<'_>) -> Result<(Vec<f64>, Vec<usize>)> {
+    let mut scorer = Scorer::new(problem.map, problem.train)?;
+    scorer.update(w);
+    let (mut all, mut starts, mut scratch) = (Vec::new(), vec![0], Scratch::new());
+    for i in 0..problem.train.len() {
+        let p = scorer.fill(i, &mut scratch)?;
+        let start = all.len();
+        all.extend_from_slice(p.node());
+        for n in 0..p.shape().n_nodes() {
+            softmax::<false>(&mut all[start + p.shape().node_at(n)..start + p.shape().node_at(n + 1)]);
+        }
+        starts.push(all.len());
+    }
+    Ok((all, starts))
+}
+
+impl Objective for Exponential<'_> {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn n_items(&self) -> usize {
+        self.train.len()
+    }
+
+    fn cost(&self, item: usize) -> usize {
+        match &self.rho {
+            Ready::Same(columns) => self.train.data().range(item).map(|t| columns.n_entries(t)).sum(),
+            Ready::Each { patches, .. } => patches.cost(item),
+        }
+    }
+
+    fn part_len(&self) -> usize {
+        match &self.rho {
+            // The joint form sums the means apart.
+            Ready::Same(columns) if self.form == Form::Joint => 2 * columns.len(),
+            Ready::Same(columns) => columns.len(),
+            Ready::Each { patches, .. } => patches.part_len(),
+        }
+    }
+
+    fn begin(&mut self, w: &[f64]) {
+        match &mut self.rho {
+            Ready::Same(columns) => columns.update(w, self.form == Form::Centred),
+            Ready::Each { patches, .. } => patches.update(w),
+        }
+    }
+
+    fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        match &self.rho {
+            Ready::Same(columns) => {
+                let (positions, weight) = (self.train.data().range(item), self.train.data().weight(item));
+                let minus_m = &mut worker.node;
+                minus_m.resize(positions.len(), 0.0);
+                columns.multiply(positions.clone(), minus_m);
+                part.value += self.exponentiate(minus_m, weight, part);
+                let (sums, means) = part.vector.split_at_mut(columns.len());
+                columns.add_rows(positions.clone(), minus_m, sums);
+                if self.form == Form::Joint {
+                    minus_m.fill(weight);
+                    columns.add_rows(positions, minus_m, means);
+                }
+                Ok(())
+            }
+            Ready::Each { patches, rho, rho_at } => {
+                let rho = &rho[rho_at[item]..rho_at[item + 1]];
+                patches.add(item, part, worker, |of, scores, part| self.worth(of, rho, scores, part))
+            }
+        }
+    }
+
+    fn finish(&self, w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+        match &self.rho {
+            Ready::Same(columns) => {
+                gradient.fill(0.0);
+                let (sums, means) = total.vector.split_at(columns.len());
+                match self.form {
+                    Form::Centred => columns.unpack(sums, -1.0, 1.0, gradient),
+                    Form::Joint => {
+                        columns.unpack(means, 0.0, 1.0, gradient);
+                        let linear: f64 = w.iter().zip(&*gradient).map(|(w, slope)| w * slope).sum();
+                        columns.unpack(sums, -1.0, 0.0, gradient);
+                        return total.value + linear;
+                    }
+                }
+            }
+            Ready::Each { patches, .. } => patches.unpack(total, gradient),
+        }
+        match self.form {
+            Form::Joint => total.value,
+            Form::Centred => {
+                let scale = self.n / total.value;
+                gradient.iter_mut().for_each(|slope| *slope *= scale);
+                self.n * (total.value.ln() + total.log_scale - self.n.ln())
+            }
+        }
+    }
+
+    fn is_sum(&self) -> bool {
+        self.form == Form::Joint
+    }
+
+    fn is_separated(&self, value: f64) -> bool {
+        value < -20.0 * self.n
+    }
+}
+
+/// exp(−m_t) times `factor`, `top` being the largest −m_t; their sum.
+struct Exponentiate<'k> {
+    minus_m: &'k mut [f64],
+    top: f64,
+    factor: f64,
+}
+
+impl Kernel for Exponentiate<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> f64 {
+        let Exponentiate { minus_m, top, factor } = self;
+        for x in &mut *minus_m {
+            *x = factor * exp_nonpositive::<FMA>(*x - top);
+        }
+        let mut sum = 0.0;
+        for x in &*minus_m {
+            sum += x;
+        }
+        sum
+    }
+}

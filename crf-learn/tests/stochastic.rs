@@ -1,0 +1,125 @@
+//! Optimizers that go from batch to batch, against those that look at all data.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
+use crf_core::{Learner, Problem, Result};
+use crf_learn::{
+    Adam, Conditionals, Exponential, Form, Likelihood, MEstimator, Mle, Objective, Optimizer, Pairing,
+    PseudoLikelihood, Rho, Schedule, Sgd, Sharded, StopRule,
+};
+use proptest::prelude::*;
+
+const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"transition": "value"}]"#;
+
+fn encoded(sequences: usize, unlabelled: u32, seed: u64) -> Encoded {
+    Encoded::new(FEATURES, data(&Draw { sequences, length: 12, labels: 3, unlabelled, seed }))
+}
+
+/// The gradients over the batches of any partition sum to the gradient over all items.
+fn parts_sum_up<'a, O: Objective>(
+    of: impl Fn(&Problem<'a>) -> Result<O>,
+    encoded: &'a Encoded,
+    batch: usize,
+) -> std::result::Result<(), TestCaseError> {
+    let mut f = Sharded::new(of(&encoded.problem(&INFERENCE)).unwrap());
+    let w = random_weights(&encoded.map, 0.5, 1);
+    let [mut all, mut sum, mut part] = [(); 3].map(|()| vec![0.0; w.len()]);
+    let want = f.evaluate(&w, &mut all).unwrap();
+    let items: Vec<usize> = (0..encoded.corpus.len()).rev().collect();
+    let mut got = 0.0;
+    for items in items.chunks(batch) {
+        got += f.evaluate_some(items, &w, &mut part).unwrap();
+        sum.iter_mut().zip(&part).for_each(|(sum, part)| *sum += part);
+    }
+    prop_assert!((got - want).abs() <= 1e-9 * (1.0 + want.abs()), "{got} vs {want}");
+    prop_assert!(sum.iter().zip(&all).all(|(a, b)| (a - b).abs() < 1e-8), "{sum:?} vs {all:?}");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+
+    #[test]
+    fn batches_sum_up_to_the_whole(sequences in 1..9_usize, batch in 1..5_usize, seed in any::<u64>()) {
+        parts_sum_up(Likelihood::new, &encoded(sequences, 2, seed), batch)?;
+        let labelled = encoded(sequences, 0, seed);
+        parts_sum_up(Conditionals::new, &labelled, batch)?;
+        let local = Rho::Local(random_weights(&labelled.map, 0.5, 2));
+        for rho in [Rho::Same(vec![vec![0.2, 0.5, 0.3]]), local] {
+            parts_sum_up(|problem| Exponential::new(Form::Joint, &rho, problem), &labelled, batch)?;
+        }
+    }
+}
+
+fn pairing(l1: f64, l2: f64, epochs: u32, optimizer: Option<Box<dyn Optimizer>>) -> Pairing {
+    let stop = StopRule { iterations: epochs, delta: 0.0, ..StopRule::default() };
+    Pairing { l1, l2, optimizer, stop, ..Pairing::default() }
+}
+
+/// The objective at the end, and the weights.
+fn train(learner: &dyn Learner, encoded: &Encoded) -> (f64, Vec<f64>) {
+    let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
+    (fit.trace.iterations.last().unwrap().objective, fit.model.log_linear().unwrap().weights().to_vec())
+}
+
+#[test]
+fn both_come_near_the_minimum() {
+    let encoded = encoded(60, 0, 3);
+    let (least, _) = train(&Mle(pairing(0.0, 1.0, 500, None)), &encoded);
+    let sgd = Sgd { rate: 0.1, batch: 4, ..Sgd::default() };
+    let adam = Adam { rate: 0.01, batch: 4, ..Adam::default() };
+    let optimizers: [Box<dyn Optimizer>; 2] = [Box::new(sgd), Box::new(adam)];
+    for optimizer in optimizers {
+        let name = format!("{optimizer:?}");
+        let (found, _) = train(&Mle(pairing(0.0, 1.0, 60, Some(optimizer))), &encoded);
+        assert!(found >= least - 1e-3 && found < 1.01 * least, "{name}: {found} vs {least}");
+    }
+}
+
+#[test]
+fn the_cumulative_penalty_leads_to_the_sparse_minimum() {
+    let encoded = encoded(60, 0, 4);
+    let (least, exact) = train(&Mle(pairing(8.0, 0.0, 500, None)), &encoded);
+    let sgd = Sgd { rate: 0.05, batch: 4, schedule: Schedule::Inverse, ..Sgd::default() };
+    let (found, w) = train(&Mle(pairing(8.0, 0.0, 80, Some(Box::new(sgd)))), &encoded);
+    assert!(found >= least - 1e-3 && found < 1.01 * least, "{found} vs {least}");
+    let zeros = |w: &[f64]| w.iter().filter(|w| **w == 0.0).count();
+    assert!(zeros(&exact) > 2 && 2 * zeros(&w) >= zeros(&exact), "{w:?} vs {exact:?}");
+}
+
+#[test]
+fn threads_change_nothing_and_seeds_do() {
+    let encoded =
+        Encoded::new(FEATURES, data(&Draw { sequences: 150, length: 80, labels: 8, unlabelled: 0, seed: 1 }));
+    let learner =
+        || PseudoLikelihood(pairing(0.0, 1.0, 2, Some(Box::new(Adam { batch: 50, ..Adam::default() }))));
+    let weights = |threads, seed| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let fit =
+            pool.install(|| quiet(seed, |run| learner().fit(&encoded.problem(&INFERENCE), run))).unwrap();
+        fit.model.log_linear().unwrap().weights().to_vec()
+    };
+    assert_eq!(weights(1, 1), weights(3, 1));
+    assert_ne!(weights(1, 1), weights(1, 2));
+}
+
+#[test]
+fn an_objective_that_is_no_sum_is_refused() {
+    let centred =
+        MEstimator { pairing: pairing(0.0, 1.0, 2, Some(Box::<Sgd>::default())), ..MEstimator::default() };
+    let encoded = encoded(3, 0, 1);
+    let error = quiet(1, |run| centred.fit(&encoded.problem(&INFERENCE), run)).unwrap_err().to_string();
+    assert!(error.starts_with("`sgd` needs an objective that is a sum over sequences"), "{error}");
+    train(&MEstimator { form: Form::Joint, ..centred }, &encoded);
+}
+
+#[test]
+fn a_rate_that_is_too_high_is_said_to_be() {
+    let sgd = Sgd { rate: 1e200, ..Sgd::default() };
+    let learner = Mle(pairing(0.0, 1.0, 3, Some(Box::new(sgd))));
+    let encoded = encoded(3, 0, 1);
+    let error = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap_err().to_string();
+    assert!(error.contains("not a finite number"), "{error}");
+}
