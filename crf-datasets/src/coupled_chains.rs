@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Edge, Graph, NodeKind, Relation, Result, Rng, Schema, Seed, Source,
-    Splits, Value, require,
+    Alphabet, Channel, ChannelKind, Edge, Graph, Label, NodeKind, Relation, Result, Rng, Schema, Seed,
+    Source, Splits, Value, require,
 };
 use rand::RngExt as _;
 use rand_distr::{Bernoulli, Distribution as _, Normal};
@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::binary::coin;
+use crate::label_chain::LabelChain;
 use crate::noise::noise;
 use crate::parts::Parts;
 use crate::size::Size;
@@ -77,7 +78,7 @@ impl CoupledChains {
             n_states: self.states,
             n_contexts: self.contexts,
             stay_state: coin("stay_state", self.stay_state)?,
-            stay_context: coin("stay_context", self.stay_context)?,
+            contexts: LabelChain::new("stay_context", self.stay_context, self.contexts)?,
             agreement: coin("agreement", self.agreement)?,
             noise: noise(self.noise)?,
         })
@@ -148,7 +149,7 @@ struct Law {
     n_states: usize,
     n_contexts: usize,
     stay_state: Bernoulli,
-    stay_context: Bernoulli,
+    contexts: LabelChain,
     agreement: Bernoulli,
     noise: Normal<f64>,
 }
@@ -156,11 +157,7 @@ struct Law {
 impl Law {
     /// The state and the context after `before`, or first ones.
     fn step(&self, before: Option<(usize, usize)>, rng: &mut Rng) -> (usize, usize) {
-        let context = match before {
-            None => rng.random_range(0..self.n_contexts),
-            Some((_, context)) if self.stay_context.sample(rng) => context,
-            Some((_, context)) => (context + rng.random_range(1..self.n_contexts)) % self.n_contexts,
-        };
+        let context = self.contexts.step(before.map(|(_, context)| context as Label), rng) as usize;
         let state = match before {
             Some((state, _)) if self.stay_state.sample(rng) => state,
             _ => {

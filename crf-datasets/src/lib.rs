@@ -1,7 +1,7 @@
 //! Where experiments get their data: generators of labelled sequences, and loaders of files.
 //!
 //! Each source is one file named after its tag and draws everything from the seed it is given. What they
-//! share stands beside them: sizes of the parts, how the parts are drawn, binary label chains, noise, and edges that
+//! share stands beside them: sizes of the parts, how the parts are drawn, chains of labels, noise, and edges that
 //! make graphs of chains. Each format of files is one file too, around what they share: checked lines, a
 //! sink for what is read and an outlet for what is written. What observations become features is left to
 //! `crf_core::prototypes`.
@@ -12,6 +12,7 @@ mod data_dir;
 mod extra_edges;
 mod graphs;
 mod grid;
+mod label_chain;
 mod noise;
 mod parts;
 mod pima_pools;
@@ -35,6 +36,7 @@ mod file;
 mod held_out;
 mod ising_grid;
 mod linked;
+mod noisy_indicators;
 mod observation_driven_transitions;
 mod ocr;
 mod pima_markov;
@@ -53,6 +55,7 @@ pub use crate::held_out::{HeldOut, Role};
 pub use crate::ising_grid::{IsingGrid, Signs};
 pub use crate::jsonl::Jsonl;
 pub use crate::linked::Linked;
+pub use crate::noisy_indicators::NoisyIndicators;
 pub use crate::observation_driven_transitions::ObservationDrivenTransitions;
 pub use crate::ocr::Ocr;
 pub use crate::pima_markov::{PimaMarkov, Pool};

@@ -5,7 +5,8 @@ use crf_core::{Channel, ChannelKind, Result, Schema, Seed, Source, Splits, Value
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{LabelChain, coin, labels};
+use crate::binary::{coin, labels};
+use crate::label_chain::LabelChain;
 use crate::parts::Parts;
 use crate::pima_pools::{self, ATTRIBUTES, Pools};
 use crate::size::Size;
@@ -84,7 +85,7 @@ impl Source for PimaMarkov {
     fn load(&self, seed: &Seed) -> Result<Splits> {
         let channels = ATTRIBUTES.map(|name| Channel { name: name.into(), kind: ChannelKind::Real });
         let schema = Arc::new(Schema::chain(channels.to_vec(), labels())?);
-        let chain = LabelChain::new("stay", self.stay)?;
+        let chain = LabelChain::new("stay", self.stay, 2)?;
         let pools = match self.pool {
             Pool::Csv => {
                 let rows = pima_pools::read(&self.file, std::env::var_os("CRF_DATA"))?;

@@ -4,7 +4,8 @@ use crf_core::{Channel, ChannelKind, Result, Schema, Seed, Source, Splits, requi
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{LabelChain, coin, labels, noisy_copy};
+use crate::binary::{coin, labels, noisy_copy};
+use crate::label_chain::LabelChain;
 use crate::parts::Parts;
 use crate::size::Size;
 
@@ -72,7 +73,7 @@ impl Source for RedundantObservations {
         let names = sorts.flat_map(|sort| (1..=self.copies).map(move |k| format!("{sort}{k}")));
         let channels = names.map(|name| Channel { name, kind: ChannelKind::Real }).collect();
         let schema = Arc::new(Schema::chain(channels, labels())?);
-        let chain = LabelChain::new("stay", self.stay)?;
+        let chain = LabelChain::new("stay", self.stay, 2)?;
         let once = coin("noise_redundant", self.noise_redundant)?;
         let each = coin("noise_independent", self.noise_independent)?;
         let mut values = Vec::with_capacity(2 * self.copies);

@@ -3,7 +3,8 @@
 
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
-    CoupledChains, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,
+    CoupledChains, NoisyIndicators, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid,
+    RedundantObservations, Size,
 };
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
@@ -14,6 +15,7 @@ fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source
         Box::new(RedundantObservations { copies: 2, train, holdout, test, ..Default::default() }),
         Box::new(ObservationDrivenTransitions { train, holdout, test, ..Default::default() }),
         Box::new(PimaMarkov { pool: Pool::Gaussian, train, holdout, test, ..Default::default() }),
+        Box::new(NoisyIndicators { labels: 2, train, holdout, test, ..Default::default() }),
     ]
 }
 
@@ -128,7 +130,10 @@ fn sizes_of_zero_are_refused() {
 #[test]
 fn settings_out_of_range_are_refused_before_and_while_drawing() {
     refused(&RedundantObservations { copies: 0, ..Default::default() }, "`copies` must be at least 1, got 0");
-    let bad: [(Box<dyn Source>, &str); 6] = [
+    refused(&NoisyIndicators { labels: 1, ..Default::default() }, "`labels` must be at least 2, got 1");
+    let want = "`noise` must be a finite number of at least 0, got -1";
+    refused(&NoisyIndicators { noise: -1.0, ..Default::default() }, want);
+    let bad: [(Box<dyn Source>, &str); 7] = [
         (Box::new(RedundantObservations { stay: 1.5, ..Default::default() }), "`stay`, 1.5"),
         (
             Box::new(RedundantObservations { noise_redundant: -0.1, ..Default::default() }),
@@ -141,6 +146,7 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
         (Box::new(ObservationDrivenTransitions { p: 2.0, ..Default::default() }), "`p`, 2"),
         (Box::new(ObservationDrivenTransitions { noise: 2.0, ..Default::default() }), "`noise`, 2"),
         (Box::new(PimaMarkov { pool: Pool::Gaussian, stay: -1.0, ..Default::default() }), "`stay`, -1"),
+        (Box::new(NoisyIndicators { stay: 2.0, ..Default::default() }), "`stay`, 2"),
     ];
     for (source, about) in bad {
         let (key, got) = about.split_once(", ").unwrap();
@@ -207,19 +213,31 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
     assert!(error.contains("unknown field `len`"), "{error}");
 }
 
+/// The sources that stand for data of a paper.
+const PAPERS: &[&str] = &[
+    "coupled-chains",
+    "ising-grid",
+    "noisy-indicators",
+    "observation-driven-transitions",
+    "ocr",
+    "pima-markov",
+    "potts-grid",
+    "redundant-observations",
+    "separable",
+];
+
 #[test]
 fn every_source_is_listed_with_a_one_line_summary() {
     let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
     let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
-    let generators = ["coupled-chains", "ising-grid", "observation-driven-transitions", "pima-markov"];
-    let generators = [&generators[..], &["potts-grid", "redundant-observations", "separable"]].concat();
-    let mut all = [&generators[..], &["file", "held-out", "linked", "ocr"]].concat();
+    let wrappers = ["file", "held-out", "linked"];
+    let mut all = [&PAPERS[..], &wrappers].concat();
     all.sort_unstable();
     assert_eq!(tags, all);
     for plugin in listed {
         let summary = plugin.summary();
         let cites = summary.contains("19") || summary.contains("20");
-        assert!((!generators.contains(&plugin.tag) || cites) && summary.len() < 110, "{summary}");
+        assert!((wrappers.contains(&plugin.tag) || cites) && summary.len() < 110, "{summary}");
     }
 }
 

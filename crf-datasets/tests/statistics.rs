@@ -7,7 +7,7 @@ use crf_core::{
     Corpus, Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
 };
 use crf_datasets::{
-    CoupledChains, IsingGrid, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid,
+    CoupledChains, IsingGrid, NoisyIndicators, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid,
     RedundantObservations, Signs, Size,
 };
 
@@ -130,6 +130,43 @@ fn gaussian_pima_has_the_means_and_deviations_of_the_file() {
         let of: Vec<f64> = (0..N).filter(|&t| y[t] == label).map(|t| glucose[t]).collect();
         normal(&of, mean, deviation);
     }
+}
+
+#[test]
+fn indicators_are_seen_through_noise_of_their_own() {
+    let data = train(&NoisyIndicators { stay: 0.8, noise: 0.4, train: LONG, ..Default::default() });
+    let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+    near(count(N - 1, |t| y[t] == y[t + 1]), N - 1, 0.8);
+    near(count(N - 1, |t| (y[t] + 1) % 3 == y[t + 1]), N - 1, 0.1);
+    for channel in 0..3 {
+        for label in 0..3 {
+            let of = (0..N).filter(|&t| y[t] == label).map(|t| x.real(channel)[t]);
+            normal(&of.collect::<Vec<_>>(), f64::from(u8::from(channel == label as usize)), 0.4);
+        }
+    }
+    let both =
+        count(N, |t| x.real(0)[t] > f64::from(u8::from(y[t] == 0)) && x.real(1)[t] > f64::from(y[t] % 2));
+    near(both, N, 0.25);
+}
+
+#[test]
+fn diotte_has_nine_unary_and_twenty_seven_binary_weights() {
+    let data = Arc::new(train(&NoisyIndicators::default()));
+    assert_eq!((data.len(), data.n_positions()), (900, 9000));
+    let features = r#"[{"state": "value"}, {"transition": {"type": "window", "before": 1, "over": "mean"}}]"#;
+    let fitted = serde_json::from_str::<Features>(features).unwrap().fit(&data).unwrap();
+    let corpus = fitted.encode(data.clone()).unwrap();
+    let map = fitted.map(&corpus).unwrap();
+    assert_eq!((map.state().len(), map.transition().len()), (9, 27));
+    // With weight 1 on `y'=0 ∧ y=0 ∧ x0` alone, a labelling of zeros scores half of all sums of neighbours.
+    let weight = |k: usize| f64::from(u8::from(map.name(k) == "y'=0 ∧ y=0 ∧ mean(x0, -1..+0)"));
+    let model = LogLinear::new(Arc::new(fitted.map(&corpus).unwrap()), (0..map.len()).map(weight).collect());
+    let (model, mut scratch) = (model.unwrap(), Scratch::new());
+    let model = model.bind(&corpus).unwrap();
+    let x = data.sequence(0).real(0);
+    let sums: f64 = x.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0).sum();
+    let score = model.fill(0, &mut scratch).unwrap().score(&[0; 10]);
+    assert!((score - sums).abs() < 1e-12, "{score} for {sums}");
 }
 
 #[test]
