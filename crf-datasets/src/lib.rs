@@ -10,12 +10,14 @@
 mod binary;
 mod data_dir;
 mod extra_edges;
+mod fields;
 mod graphs;
 mod grid;
 mod label_chain;
 mod noise;
 mod parts;
 mod pima_pools;
+mod recordings;
 mod size;
 
 mod feed;
@@ -33,6 +35,7 @@ mod jsonl;
 
 mod coupled_chains;
 mod file;
+mod gestures;
 mod held_out;
 mod ising_grid;
 mod linked;
@@ -51,6 +54,7 @@ pub use crate::csv::Csv;
 pub use crate::extra_edges::{ExtraEdges, SameSymbol};
 pub use crate::file::File;
 pub use crate::format::{Format, open};
+pub use crate::gestures::Gestures;
 pub use crate::held_out::{HeldOut, Role};
 pub use crate::ising_grid::{IsingGrid, Signs};
 pub use crate::jsonl::Jsonl;

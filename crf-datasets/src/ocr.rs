@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::data_dir;
-use crate::lines::{Line, Lines};
+use crate::fields::Fields;
+use crate::lines::Lines;
 
 /// Handwritten words, a letter a position (Kassel 1995; Taskar, Guestrin & Koller 2003).
 ///
@@ -128,15 +129,12 @@ fn parse(name: &str, from: &mut dyn BufRead) -> Result<Vec<Word>> {
         if line.text.is_empty() || line.text.starts_with('#') {
             continue;
         }
-        let mut fields = Fields { line, at: 0 };
-        let word = fields.next("a word", |text| (!text.is_empty()).then_some(text))?;
+        let mut fields = Fields::new(line, '\t');
+        let word = fields.name("a word")?;
         let same = !words.is_empty() && word == last.0;
-        let (position, place) = (if same { last.1 + 1 } else { 1 }, fields.at);
-        let got = fields.next("a position", |text| text.parse::<usize>().ok())?;
-        if got != position {
-            return Err(line.error(place, format!("position {position} of word `{word}`"), got));
-        }
-        let place = fields.at;
+        let position = if same { last.1 + 1 } else { 1 };
+        fields.count(position, &format!("word `{word}`"))?;
+        let place = fields.at();
         let fold = fields
             .next("a fold from 0 to 9", |text| text.parse().ok().filter(|fold| FOLDS.contains(fold)))?;
         let letter = fields.next("a letter from a to z", |text| match text.as_bytes() {
@@ -159,33 +157,6 @@ fn parse(name: &str, from: &mut dyn BufRead) -> Result<Vec<Word>> {
         words.letters.push((letter, image));
     }
     if words.is_empty() { Err(lines.nothing()) } else { Ok(words) }
-}
-
-/// The fields of a line, one after the other.
-struct Fields<'a> {
-    line: Line<'a>,
-    at: usize,
-}
-
-impl<'a> Fields<'a> {
-    /// The next field as what is wanted of it.
-    fn next<T>(&mut self, want: &str, read: impl FnOnce(&'a str) -> Option<T>) -> Result<T> {
-        let Some(rest) = self.line.text.get(self.at..) else {
-            return Err(self.line.error(self.line.text.len(), want, "the end of the line"));
-        };
-        let field = rest.split('\t').next().unwrap_or_default();
-        let value = read(field).ok_or_else(|| self.line.error(self.at, want, format!("`{field}`")))?;
-        self.at += field.len() + 1;
-        Ok(value)
-    }
-
-    /// Refuses more fields.
-    fn end(&self) -> Result<()> {
-        match self.line.text.get(self.at..) {
-            Some(more) => Err(self.line.error(self.at, "the end of the line", format!("`{more}`"))),
-            None => Ok(()),
-        }
-    }
 }
 
 #[cfg(test)]

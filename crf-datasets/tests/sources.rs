@@ -216,6 +216,7 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
 /// The sources that stand for data of a paper.
 const PAPERS: &[&str] = &[
     "coupled-chains",
+    "gestures",
     "ising-grid",
     "noisy-indicators",
     "observation-driven-transitions",
