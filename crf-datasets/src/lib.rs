@@ -55,7 +55,7 @@ pub use crate::extra_edges::{ExtraEdges, SameSymbol};
 pub use crate::file::File;
 pub use crate::format::{Format, open};
 pub use crate::gestures::Gestures;
-pub use crate::held_out::{HeldOut, Role};
+pub use crate::held_out::{HeldOut, Origin, Role};
 pub use crate::ising_grid::{IsingGrid, Signs};
 pub use crate::jsonl::Jsonl;
 pub use crate::linked::Linked;

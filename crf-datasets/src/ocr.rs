@@ -19,13 +19,14 @@ use crate::lines::Lines;
 /// channel `pixels`: `p_r_c` is there, with the value 1, when the pixel in row r and column c is black. With all
 /// labels for all pixels and all transitions a chain has 26·128 + 26·26 = 4,004 weights.
 ///
-/// The defaults are the usual small task: fold 1 to train, the nine others to test.
+/// The defaults are the usual small task: fold 1 to train, the nine others to test. The large task and cross-validation
+/// are `train = []` with one fold to test; a random split of all words is `held-out` with `of = "all"` around it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ocr {
     /// The file: an absolute path, or one below the directory in the environment variable CRF_DATA.
     pub file: PathBuf,
-    /// The folds of the training data, from 0 to 9.
+    /// The folds of the training data, from 0 to 9; all that are left when empty.
     pub train: Vec<u8>,
     /// The folds of the data for choices; none when empty.
     pub holdout: Vec<u8>,
@@ -50,7 +51,12 @@ const HELP: &str = ", which is the letter data of ai.stanford.edu/~btaskar/ocr, 
 #[typetag::serde(name = "ocr")]
 impl Source for Ocr {
     fn check(&self) -> Result<()> {
-        require(!self.train.is_empty(), "train", "at least one fold", "none")?;
+        require(
+            !self.train.is_empty() || !self.test.is_empty(),
+            "train",
+            "folds, or `test`",
+            "none in both",
+        )?;
         let mut seen = Vec::new();
         for (key, folds) in [("train", &self.train), ("holdout", &self.holdout), ("test", &self.test)] {
             for &fold in folds {
@@ -59,12 +65,10 @@ impl Source for Ocr {
                 seen.push(fold);
             }
         }
-        require(
-            !self.others().is_empty(),
-            "test",
-            "at least one fold",
-            "none, since other parts have them all",
-        )
+        for (key, folds) in [("train", self.folds(&self.train)), ("test", self.folds(&self.test))] {
+            require(!folds.is_empty(), key, "at least one fold", "none, since other parts have them all")?;
+        }
+        Ok(())
     }
 
     fn load(&self, _: &Seed) -> Result<Splits> {
@@ -75,20 +79,22 @@ impl Source for Ocr {
         let schema = Arc::new(Schema::chain(vec![channel], letters())?);
         let part = |folds: &[u8]| chains(words.iter().filter(|word| folds.contains(&word.fold)), &schema);
         Ok(Splits {
-            train: part(&self.train)?,
+            train: part(&self.folds(&self.train))?,
             holdout: (!self.holdout.is_empty()).then(|| part(&self.holdout)).transpose()?,
-            test: part(&self.others())?,
+            test: part(&self.folds(&self.test))?,
         })
     }
 }
 
 impl Ocr {
-    /// The folds to test on.
-    fn others(&self) -> Vec<u8> {
-        if !self.test.is_empty() {
-            return self.test.clone();
+    /// The folds of a part that lists these: all that no part lists when they are none.
+    fn folds(&self, listed: &[u8]) -> Vec<u8> {
+        if !listed.is_empty() {
+            return listed.to_vec();
         }
-        FOLDS.filter(|fold| !self.train.contains(fold) && !self.holdout.contains(fold)).collect()
+        FOLDS
+            .filter(|fold| ![&self.train, &self.holdout, &self.test].iter().any(|part| part.contains(fold)))
+            .collect()
     }
 }
 
@@ -214,15 +220,23 @@ mod tests {
             assert_eq!(source.check().unwrap_err().to_string(), message);
         };
         let want = "folds from 0 to 9, none of them twice or in two parts";
-        refused(Ocr { train: vec![], ..Ocr::default() }, "`train` must be at least one fold, got none");
+        let want_some = "`train` must be folds, or `test`, got none in both";
+        refused(Ocr { train: vec![], ..Ocr::default() }, want_some);
         refused(Ocr { train: vec![10], ..Ocr::default() }, &format!("`train` must be {want}, got 10"));
         refused(Ocr { test: vec![0, 1], ..Ocr::default() }, &format!("`test` must be {want}, got 1"));
         refused(
             Ocr { train: FOLDS.collect(), ..Ocr::default() },
             "`test` must be at least one fold, got none, since other parts have them all",
         );
-        assert_eq!(Ocr { holdout: vec![0], ..Ocr::default() }.others(), [2, 3, 4, 5, 6, 7, 8, 9]);
-        assert_eq!(Ocr { test: vec![4], ..Ocr::default() }.others(), [4]);
+        refused(
+            Ocr { train: vec![], test: FOLDS.collect(), ..Ocr::default() },
+            "`train` must be at least one fold, got none, since other parts have them all",
+        );
+        let tested = |source: Ocr| source.folds(&source.test);
+        assert_eq!(tested(Ocr { holdout: vec![0], ..Ocr::default() }), [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(tested(Ocr { test: vec![4], ..Ocr::default() }), [4]);
+        let large = Ocr { train: vec![], holdout: vec![9], test: vec![0], ..Ocr::default() };
+        assert_eq!(large.folds(&large.train), [1, 2, 3, 4, 5, 6, 7, 8]);
     }
 
     #[test]
@@ -243,5 +257,26 @@ mod tests {
         let source = Ocr { train: vec![0, 1], holdout: vec![2], test: vec![9], ..Ocr::default() };
         let splits = source.load(&Seed::new(1)).unwrap();
         assert_eq!((splits.train.len(), splits.holdout.unwrap().len(), splits.test.len()), (1_330, 684, 675));
+        let words = [626, 704, 684, 698, 693, 651, 739, 717, 690, 675];
+        for (fold, n) in FOLDS.zip(words) {
+            let source = Ocr { train: vec![], test: vec![fold], ..Ocr::default() };
+            let splits = source.load(&Seed::new(1)).unwrap();
+            assert_eq!((splits.train.len(), splits.test.len()), (6_877 - n, n), "fold {fold}");
+        }
+    }
+
+    #[test]
+    #[ignore = "needs CRF_DATA"]
+    fn diotte_trains_on_6200_random_words() {
+        let source = "type = \"held-out\"\nsource = \"ocr\"\nof = \"all\"\nsequences = 677";
+        let source: Box<dyn Source> = toml::from_str(source).unwrap();
+        source.check().unwrap();
+        let splits = [1, 2].map(|seed| source.load(&Seed::new(seed)).unwrap());
+        let size = |data: &Dataset| (data.len(), data.n_positions());
+        for Splits { train, holdout, test } in &splits {
+            assert_eq!((train.len(), test.len(), holdout.is_none()), (6_200, 677, true));
+            assert_eq!(size(train).1 + size(test).1, 52_152);
+        }
+        assert_ne!(splits[0].test, splits[1].test);
     }
 }
