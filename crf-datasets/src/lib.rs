@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod binary;
+mod by_score;
 mod data_dir;
 mod extra_edges;
 mod fields;
@@ -39,6 +40,7 @@ mod gestures;
 mod held_out;
 mod ising_grid;
 mod linked;
+mod log_linear_chain;
 mod noisy_indicators;
 mod observation_driven_transitions;
 mod ocr;
@@ -59,6 +61,7 @@ pub use crate::held_out::{HeldOut, Origin, Role};
 pub use crate::ising_grid::{IsingGrid, Signs};
 pub use crate::jsonl::Jsonl;
 pub use crate::linked::Linked;
+pub use crate::log_linear_chain::{LogLinearChain, Observed};
 pub use crate::noisy_indicators::NoisyIndicators;
 pub use crate::observation_driven_transitions::ObservationDrivenTransitions;
 pub use crate::ocr::Ocr;

@@ -3,8 +3,8 @@
 
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
-    CoupledChains, NoisyIndicators, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid,
-    RedundantObservations, Size,
+    CoupledChains, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions, PimaMarkov, Pool,
+    PottsGrid, RedundantObservations, Size,
 };
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
@@ -28,9 +28,17 @@ fn size(data: &Dataset) -> Vec<usize> {
     (0..data.len()).map(|i| data.range(i).len()).collect()
 }
 
+/// Those whose labels depend on all observations of their sequence too.
+fn all_sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source>> {
+    let mut all = sources(train, holdout, test);
+    all.push(Box::new(LogLinearChain { labels: 2, train, holdout, test, ..Default::default() }));
+    all
+}
+
 #[test]
 fn parts_have_the_asked_sizes_and_one_schema() {
-    for source in sources(SMALL, Some(Size { sequences: 1, length: 7 }), Size { sequences: 2, length: 5 }) {
+    for source in all_sources(SMALL, Some(Size { sequences: 1, length: 7 }), Size { sequences: 2, length: 5 })
+    {
         let splits = load(&*source, 1);
         let holdout = splits.holdout.unwrap();
         assert_eq!(size(&splits.train), [40, 40, 40]);
@@ -45,14 +53,14 @@ fn parts_have_the_asked_sizes_and_one_schema() {
 
 #[test]
 fn a_holdout_is_there_only_when_asked_for() {
-    for source in sources(SMALL, None, SMALL) {
+    for source in all_sources(SMALL, None, SMALL) {
         assert!(load(&*source, 1).holdout.is_none());
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_data_and_another_seed_other_data() {
-    for source in sources(SMALL, Some(SMALL), SMALL) {
+    for source in all_sources(SMALL, Some(SMALL), SMALL) {
         let (a, b, c) = (load(&*source, 1), load(&*source, 1), load(&*source, 2));
         assert_eq!((&a.train, &a.holdout, &a.test), (&b.train, &b.holdout, &b.test));
         assert_ne!(a.train, c.train);
@@ -91,7 +99,7 @@ fn graphs_depend_on_the_seed_alone_whatever_thread_draws_them() {
 #[test]
 fn a_sequence_depends_neither_on_the_number_of_sequences_nor_on_other_parts() {
     let more = Size { sequences: 5, length: 40 };
-    for (few, many) in sources(SMALL, None, SMALL).iter().zip(sources(more, Some(SMALL), more)) {
+    for (few, many) in all_sources(SMALL, None, SMALL).iter().zip(all_sources(more, Some(SMALL), more)) {
         let (few, many) = (load(&**few, 1), load(&*many, 1));
         assert_eq!(few.train, many.train.subset(&[0, 1, 2]));
         assert_eq!(few.test, many.test.subset(&[0, 1, 2]));
@@ -116,13 +124,13 @@ fn refused(source: &dyn Source, message: &str) {
 #[test]
 fn sizes_of_zero_are_refused() {
     let (no_sequence, no_length) = (Size { sequences: 0, length: 1 }, Size { sequences: 1, length: 0 });
-    for source in sources(no_sequence, None, SMALL) {
+    for source in all_sources(no_sequence, None, SMALL) {
         refused(&*source, "`train.sequences` must be at least 1, got 0");
     }
-    for source in sources(SMALL, Some(no_length), SMALL) {
+    for source in all_sources(SMALL, Some(no_length), SMALL) {
         refused(&*source, "`holdout.length` must be at least 1, got 0");
     }
-    for source in sources(SMALL, None, no_length) {
+    for source in all_sources(SMALL, None, no_length) {
         refused(&*source, "`test.length` must be at least 1, got 0");
     }
 }
@@ -130,6 +138,11 @@ fn sizes_of_zero_are_refused() {
 #[test]
 fn settings_out_of_range_are_refused_before_and_while_drawing() {
     refused(&RedundantObservations { copies: 0, ..Default::default() }, "`copies` must be at least 1, got 0");
+    let chain = LogLinearChain::default;
+    refused(&LogLinearChain { labels: 1, ..chain() }, "`labels` must be at least 2, got 1");
+    refused(&LogLinearChain { channels: 0, ..chain() }, "`channels` must be at least 1, got 0");
+    let want = "`scale` must be a number between 0 and 100, got NaN";
+    refused(&LogLinearChain { scale: f64::NAN, ..chain() }, want);
     refused(&NoisyIndicators { labels: 1, ..Default::default() }, "`labels` must be at least 2, got 1");
     let want = "`noise` must be a finite number of at least 0, got -1";
     refused(&NoisyIndicators { noise: -1.0, ..Default::default() }, want);
@@ -218,6 +231,7 @@ const PAPERS: &[&str] = &[
     "coupled-chains",
     "gestures",
     "ising-grid",
+    "log-linear-chain",
     "noisy-indicators",
     "observation-driven-transitions",
     "ocr",

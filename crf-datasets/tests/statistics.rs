@@ -7,8 +7,8 @@ use crf_core::{
     Corpus, Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
 };
 use crf_datasets::{
-    CoupledChains, IsingGrid, NoisyIndicators, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid,
-    RedundantObservations, Signs, Size,
+    CoupledChains, IsingGrid, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions, Observed,
+    PimaMarkov, Pool, PottsGrid, RedundantObservations, Signs, Size,
 };
 
 const N: usize = 40_000;
@@ -312,6 +312,56 @@ fn ising_grids_follow_the_log_linear_model_that_their_documentation_states() {
         let lowest = couplings.fold(0.0, f64::min);
         assert!(if signs == Signs::Mixed { lowest < -0.85 } else { lowest == 0.0 }, "{lowest}");
     }
+}
+
+#[test]
+fn log_linear_chains_have_the_weights_that_they_tell() {
+    for (observed, labels_of, channels) in [(Observed::Binary, 2, 3), (Observed::Real, 3, 2)] {
+        let size = Size { sequences: 3000, length: 4 };
+        let source =
+            LogLinearChain { observed, labels: labels_of, channels, train: size, ..Default::default() };
+        let data = Arc::new(train(&source));
+        let features = r#"["transition", {"state": "value"}]"#;
+        let fitted = serde_json::from_str::<Features>(features).unwrap().fit(&data).unwrap();
+        let corpus = fitted.encode(data.clone()).unwrap();
+        let map = Arc::new(fitted.map(&corpus).unwrap());
+        let truth = source.weights().unwrap();
+        assert_eq!(map.len(), truth.len());
+        let weights: Vec<f64> = (0..map.len()).map(|k| truth[&map.name(k)]).collect();
+        for (k, &weight) in weights.iter().enumerate() {
+            assert!(weight.abs() > 1e-3 && weight.abs() < 4.0, "{} {weight}", map.name(k));
+        }
+        let model = LogLinear::new(map.clone(), weights).unwrap();
+        for label in 0..labels_of as Label {
+            for c in 0..channels {
+                let with = |i: usize, y: &[Label]| {
+                    let x = data.sequence(i).real(c);
+                    y.iter().zip(x).filter(|(y, _)| **y == label).map(|(_, x)| x).sum()
+                };
+                unbiased(&model, &corpus, with);
+            }
+            for before in 0..labels_of as Label {
+                unbiased(&model, &corpus, |_, y| count(3, |t| y[t] == before && y[t + 1] == label) as f64);
+            }
+        }
+        let x: Vec<f64> = (0..data.len()).flat_map(|i| data.sequence(i).real(0).to_vec()).collect();
+        match observed {
+            Observed::Real => normal(&x, 0.0, 1.0),
+            Observed::Binary => near(x.iter().filter(|&&x| right(x, 1)).count(), x.len(), 0.5),
+        }
+    }
+}
+
+#[test]
+fn the_truth_of_a_log_linear_chain_is_its_settings_alone() {
+    let weights = |model| LogLinearChain { model, ..Default::default() }.weights().unwrap();
+    assert_ne!(weights(1), weights(2));
+    let sum =
+        |part: &str| weights(1).iter().filter(|(name, _)| name.ends_with(part)).map(|(_, w)| w).sum::<f64>();
+    for g in 0..5 {
+        assert!(sum(&format!(" x{g}")).abs() < 1e-12);
+    }
+    assert!((0..3).map(|y| sum(&format!("∧ y={y}"))).sum::<f64>().abs() < 1e-12);
 }
 
 #[test]
