@@ -1,4 +1,4 @@
-use crf_core::Result;
+use crf_core::{Label, Result, Value};
 
 use crate::lines::Line;
 
@@ -36,8 +36,29 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field as a finite number.
-    pub(crate) fn real(&mut self) -> Result<f64> {
+    fn real(&mut self) -> Result<f64> {
         self.next("a finite number", |text| text.parse().ok().filter(|x: &f64| x.is_finite()))
+    }
+
+    /// So many fields as values of real channels.
+    pub(crate) fn reals(&mut self, n: usize, out: &mut Vec<Value<'static>>) -> Result<()> {
+        for _ in 0..n {
+            out.push(Value::Real(self.real()?));
+        }
+        Ok(())
+    }
+
+    /// The next field as a time that is not before another.
+    pub(crate) fn time(&mut self, before: f64) -> Result<f64> {
+        let want =
+            if before.is_finite() { format!("a time of at least {before}") } else { "a time".to_owned() };
+        self.next(&want, |text| text.parse().ok().filter(|time: &f64| time.is_finite() && *time >= before))
+    }
+
+    /// The place of the next field in a list.
+    pub(crate) fn one_of(&mut self, names: &[&str]) -> Result<Label> {
+        let place = |text| names.iter().position(|name| *name == text);
+        Ok(self.next(&format!("one of {}", names.join(", ")), place)? as Label)
     }
 
     /// The next field, which must be the number `count`.

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crf_core::{Channel, ChannelKind, Error, Label, Result, Schema, Seed, Source, Splits, Value, require};
+use crf_core::{Channel, ChannelKind, Error, Label, Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,9 +76,7 @@ impl Gestures {
 fn node(fields: &mut Fields<'_>, video: &mut Recording) -> Result<Label> {
     fields.count(video.labels.len(), &video.name)?;
     let label = fields.next("a label from 0 on", |text| text.parse::<u8>().ok())?;
-    for _ in channels() {
-        video.values.push(Value::Real(fields.real()?));
-    }
+    fields.reals(60, &mut video.values)?;
     Ok(label.into())
 }
 
@@ -96,6 +94,7 @@ fn table() -> Table<'static> {
 mod tests {
     use super::*;
     use crate::lines::Lines;
+    use crf_core::Value;
 
     fn row(head: &str) -> String {
         format!("{head}{}\n", "\t0.5".repeat(60))

@@ -36,6 +36,7 @@ mod jsonl;
 
 mod coupled_chains;
 mod file;
+mod gesture_phase;
 mod gestures;
 mod held_out;
 mod ising_grid;
@@ -56,6 +57,7 @@ pub use crate::csv::Csv;
 pub use crate::extra_edges::{ExtraEdges, SameSymbol};
 pub use crate::file::File;
 pub use crate::format::{Format, open};
+pub use crate::gesture_phase::GesturePhase;
 pub use crate::gestures::Gestures;
 pub use crate::held_out::{HeldOut, Origin, Role};
 pub use crate::ising_grid::{IsingGrid, Signs};

@@ -229,6 +229,7 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
 /// The sources that stand for data of a paper.
 const PAPERS: &[&str] = &[
     "coupled-chains",
+    "gesture-phase",
     "gestures",
     "ising-grid",
     "log-linear-chain",
