@@ -34,6 +34,7 @@ mod crfsuite;
 mod csv;
 mod jsonl;
 
+mod activity_older;
 mod coupled_chains;
 mod file;
 mod gesture_phase;
@@ -50,6 +51,7 @@ mod potts_grid;
 mod redundant_observations;
 mod separable;
 
+pub use crate::activity_older::{ActivityOlder, Room};
 pub use crate::conll::{Between, Conll};
 pub use crate::coupled_chains::CoupledChains;
 pub use crate::crfsuite::Crfsuite;

@@ -228,6 +228,7 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
 
 /// The sources that stand for data of a paper.
 const PAPERS: &[&str] = &[
+    "activity-older",
     "coupled-chains",
     "gesture-phase",
     "gestures",
