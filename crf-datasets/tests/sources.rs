@@ -232,6 +232,7 @@ const PAPERS: &[&str] = &[
     "coupled-chains",
     "gesture-phase",
     "gestures",
+    "hyphen",
     "ising-grid",
     "log-linear-chain",
     "noisy-indicators",
