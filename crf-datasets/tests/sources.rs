@@ -235,6 +235,7 @@ const PAPERS: &[&str] = &[
     "hyphen",
     "ising-grid",
     "log-linear-chain",
+    "nettalk",
     "noisy-indicators",
     "observation-driven-transitions",
     "ocr",
