@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Edge, Graph, Label, NodeKind, Relation, Result, Rng, Schema, Seed,
-    Source, Splits, Value, require,
+    Alphabet, Edge, Graph, Label, NodeKind, Relation, Result, Rng, Schema, Seed, Source, Splits, Value,
+    require,
 };
 use rand::RngExt as _;
 use rand_distr::{Bernoulli, Distribution as _, Normal};
@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::binary::coin;
+use crate::channels::real;
 use crate::label_chain::LabelChain;
 use crate::noise::noise;
 use crate::parts::Parts;
@@ -91,14 +92,13 @@ impl CoupledChains {
             |name: &str, labels: &[String]| NodeKind { name: name.into(), labels: Alphabet::new(labels) };
         let kinds = vec![kind("state", &states), kind("context", &contexts)];
         let channels = states.into_iter().chain(contexts);
-        let channels = channels.map(|name| Channel { name, kind: ChannelKind::Real }).collect();
         let relation = |name: &str, tail, head| Relation { name: name.into(), tail, head };
         let relations = vec![
             relation("next-state", 0, 0),
             relation("next-context", 1, 1),
             relation("state-context", 0, 1),
         ];
-        Schema::graph(channels, kinds, relations)
+        Schema::graph(real(channels), kinds, relations)
     }
 }
 

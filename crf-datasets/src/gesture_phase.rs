@@ -1,10 +1,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crf_core::{Alphabet, Channel, ChannelKind, Error, Label, Result, Schema, Seed, Source, Splits, require};
+use crf_core::{Alphabet, Error, Label, Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::channels::real;
 use crate::fields::Fields;
 use crate::recordings::{Recording, Table, chains};
 
@@ -61,8 +62,7 @@ impl Source for GesturePhase {
             let (file, want, got) = (self.file.display(), VIDEOS.join(", "), names.join(", "));
             return Err(Error::data(format!("{file}: expected the videos {want}, got {got}")));
         }
-        let channels = channels().map(|name| Channel { name, kind: ChannelKind::Real }).collect();
-        let schema = Arc::new(Schema::chain(channels, Alphabet::new(PHASES))?);
+        let schema = Arc::new(Schema::chain(real(channels()), Alphabet::new(PHASES))?);
         let part =
             |test| chains(videos.iter().filter(|video| self.test.contains(&video.name) == test), &schema);
         Ok(Splits { train: part(false)?, holdout: None, test: part(true)? })

@@ -1,10 +1,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crf_core::{Channel, ChannelKind, Error, Label, Result, Schema, Seed, Source, Splits, require};
+use crf_core::{Error, Label, Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::channels::real;
 use crate::fields::Fields;
 use crate::label_chain::numbered;
 use crate::recordings::{Recording, Table, chains};
@@ -51,8 +52,7 @@ impl Source for Gestures {
             }
         }
         let last = videos.iter().flat_map(|video| &video.labels).max().map_or(0, |&label| label as usize);
-        let channels = channels().map(|name| Channel { name, kind: ChannelKind::Real }).collect();
-        let schema = Arc::new(Schema::chain(channels, numbered(last + 1))?);
+        let schema = Arc::new(Schema::chain(real(channels()), numbered(last + 1))?);
         Ok(Splits {
             train: chains(part("train"), &schema)?,
             holdout: None,

@@ -1,4 +1,4 @@
-use crf_core::{Alphabet, Label, Result, Rng};
+use crf_core::{Alphabet, DatasetBuilder, Label, Result, Rng, Value};
 use rand::RngExt as _;
 use rand_distr::{Bernoulli, Distribution as _};
 
@@ -9,9 +9,9 @@ pub(crate) fn numbered(n_labels: usize) -> Alphabet {
     Alphabet::new((0..n_labels).map(|label| label.to_string()))
 }
 
-/// A first-order Markov chain that treats all labels alike: it stays, or goes to any other label (Vail 2008, §2.6).
+/// A Markov chain that treats all labels alike: it stays, or goes to any other label (Vail 2008, §2.6).
 ///
-/// The first label is uniform, which is the chain's stationary distribution.
+/// The first label is uniform, which is the chain's stationary distribution. Backwards it is the same chain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LabelChain {
     stay: Bernoulli,
@@ -32,5 +32,26 @@ impl LabelChain {
             Some(label) if self.n_labels == 2 => 1 - label, // nothing to draw
             Some(label) => (label + rng.random_range(1..self.n_labels)) % self.n_labels,
         }
+    }
+
+    /// Adds a sequence, each of whose labels follows the one `distance` steps back; `observe` gives the values that are
+    /// seen with a label.
+    pub(crate) fn fill(
+        &self,
+        length: usize,
+        distance: usize,
+        rng: &mut Rng,
+        out: &mut DatasetBuilder,
+        mut observe: impl FnMut(Label, &mut Rng, &mut Vec<Value<'static>>),
+    ) -> Result<()> {
+        let (mut y, mut values) = (Vec::with_capacity(length), Vec::new());
+        for t in 0..length {
+            let label = self.step(t.checked_sub(distance).map(|t| y[t]), rng);
+            values.clear();
+            observe(label, rng, &mut values);
+            out.push(&values, Some(label))?;
+            y.push(label);
+        }
+        out.end_chain()
     }
 }

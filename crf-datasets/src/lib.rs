@@ -9,6 +9,7 @@
 
 mod binary;
 mod by_score;
+mod channels;
 mod data_dir;
 mod extra_edges;
 mod fields;
@@ -52,6 +53,7 @@ mod pima_markov;
 mod potts_grid;
 mod redundant_observations;
 mod separable;
+mod weak_observations;
 
 pub use crate::activity_older::{ActivityOlder, Room};
 pub use crate::conll::{Between, Conll};
@@ -78,3 +80,4 @@ pub use crate::potts_grid::PottsGrid;
 pub use crate::redundant_observations::RedundantObservations;
 pub use crate::separable::Separable;
 pub use crate::size::Size;
+pub use crate::weak_observations::WeakObservations;

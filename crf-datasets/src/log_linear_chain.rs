@@ -1,15 +1,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crf_core::{
-    Channel, ChannelKind, Error, Label, Result, Rng, Schema, Seed, Source, Splits, Value, require,
-};
+use crf_core::{Error, Label, Result, Rng, Schema, Seed, Source, Splits, Value, require};
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, Normal, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::by_score;
+use crate::channels::real;
 use crate::label_chain::numbered;
 use crate::parts::Parts;
 use crate::size::Size;
@@ -85,8 +84,8 @@ impl Source for LogLinearChain {
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
-        let channel = |g| Channel { name: format!("x{g}"), kind: ChannelKind::Real };
-        let schema = Schema::chain((0..self.channels).map(channel).collect(), numbered(self.labels))?;
+        let channels = real((0..self.channels).map(|g| format!("x{g}")));
+        let schema = Schema::chain(channels, numbered(self.labels))?;
         let law = self.law()?;
         let mut values = Vec::with_capacity(self.channels);
         self.parts().draw(&Arc::new(schema), seed, |_, length, rng, out| {

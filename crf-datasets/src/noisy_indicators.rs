@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use crf_core::{Channel, ChannelKind, Result, Schema, Seed, Source, Splits, Value, require};
+use crf_core::{Result, Schema, Seed, Source, Splits, Value, require};
 use rand_distr::Distribution as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::channels::real;
 use crate::label_chain::{LabelChain, numbered};
 use crate::noise::noise;
 use crate::parts::Parts;
@@ -69,21 +70,14 @@ impl Source for NoisyIndicators {
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
-        let channel = |k| Channel { name: format!("x{k}"), kind: ChannelKind::Real };
-        let schema = Schema::chain((0..self.labels).map(channel).collect(), numbered(self.labels))?;
+        let channels = real((0..self.labels).map(|k| format!("x{k}")));
+        let schema = Arc::new(Schema::chain(channels, numbered(self.labels))?);
         let (chain, noise) = (LabelChain::new("stay", self.stay, self.labels)?, noise(self.noise)?);
-        let mut values = Vec::with_capacity(self.labels);
-        self.parts().draw(&Arc::new(schema), seed, |_, length, rng, out| {
-            let mut label = None;
-            for _ in 0..length {
-                let y = chain.step(label, rng);
+        self.parts().draw(&schema, seed, |_, length, rng, out| {
+            chain.fill(length, 1, rng, out, |y, rng, values| {
                 let indicator = |k| f64::from(u8::from(k == y as usize));
-                values.clear();
                 values.extend((0..self.labels).map(|k| Value::Real(indicator(k) + noise.sample(rng))));
-                out.push(&values, Some(y))?;
-                label = Some(y);
-            }
-            out.end_chain()
+            })
         })
     }
 }

@@ -3,9 +3,8 @@
 
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
-    CoupledChains, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions, PimaMarkov, Pool,
-    PottsGrid, RedundantObservations, Size,
-};
+    CoupledChains, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
+    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,     WeakObservations, };
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
 
@@ -16,6 +15,7 @@ fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source
         Box::new(ObservationDrivenTransitions { train, holdout, test, ..Default::default() }),
         Box::new(PimaMarkov { pool: Pool::Gaussian, train, holdout, test, ..Default::default() }),
         Box::new(NoisyIndicators { labels: 2, train, holdout, test, ..Default::default() }),
+        Box::new(WeakObservations { distance: 2, train, holdout, test, ..Default::default() }),
     ]
 }
 
@@ -146,7 +146,7 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
     refused(&NoisyIndicators { labels: 1, ..Default::default() }, "`labels` must be at least 2, got 1");
     let want = "`noise` must be a finite number of at least 0, got -1";
     refused(&NoisyIndicators { noise: -1.0, ..Default::default() }, want);
-    let bad: [(Box<dyn Source>, &str); 7] = [
+    let bad: [(Box<dyn Source>, &str); 8] = [
         (Box::new(RedundantObservations { stay: 1.5, ..Default::default() }), "`stay`, 1.5"),
         (
             Box::new(RedundantObservations { noise_redundant: -0.1, ..Default::default() }),
@@ -160,11 +160,25 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
         (Box::new(ObservationDrivenTransitions { noise: 2.0, ..Default::default() }), "`noise`, 2"),
         (Box::new(PimaMarkov { pool: Pool::Gaussian, stay: -1.0, ..Default::default() }), "`stay`, -1"),
         (Box::new(NoisyIndicators { stay: 2.0, ..Default::default() }), "`stay`, 2"),
+        (Box::new(WeakObservations { stay: 2.0, ..Default::default() }), "`stay`, 2"),
     ];
     for (source, about) in bad {
         let (key, got) = about.split_once(", ").unwrap();
         refused(&*source, &format!("{key} must be a probability between 0 and 1, got {got}"));
         assert!(matches!(source.load(&Seed::new(1)), Err(Error::Setting { .. })), "{about}");
+    }
+}
+
+#[test]
+fn settings_of_selection_data_out_of_range_are_refused() {
+    let weak = WeakObservations::default;
+    refused(&WeakObservations { distance: 0, ..weak() }, "`distance` must be at least 1, got 0");
+    refused(&WeakObservations { observations: 0, ..weak() }, "`observations` must be at least 1, got 0");
+    let want = "`lowest` must be a probability between 0 and 1, got -1";
+    refused(&WeakObservations { lowest: -1.0, ..weak() }, want);
+    for (highest, got) in [(0.4, "0.4"), (1.1, "1.1"), (f64::NAN, "NaN")] {
+        let want = format!("`highest` must be a probability of at least `lowest`, got {got}");
+        refused(&WeakObservations { highest, ..weak() }, &want);
     }
 }
 
@@ -243,6 +257,7 @@ const PAPERS: &[&str] = &[
     "potts-grid",
     "redundant-observations",
     "separable",
+    "weak-observations",
 ];
 
 #[test]

@@ -7,9 +7,9 @@ use crf_core::{
     Corpus, Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
 };
 use crf_datasets::{
-    CoupledChains, IsingGrid, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions, Observed,
-    PimaMarkov, Pool, PottsGrid, RedundantObservations, Signs, Size,
-};
+    CoupledChains, IsingGrid, LogLinearChain, NoisyIndicators,
+    ObservationDrivenTransitions, Observed, PimaMarkov, Pool, PottsGrid, RedundantObservations, Signs, Size,
+    WeakObservations, };
 
 const N: usize = 40_000;
 const LONG: Size = Size { sequences: 1, length: N };
@@ -167,6 +167,51 @@ fn diotte_has_nine_unary_and_twenty_seven_binary_weights() {
     let sums: f64 = x.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0).sum();
     let score = model.fill(0, &mut scratch).unwrap().score(&[0; 10]);
     assert!((score - sums).abs() < 1e-12, "{score} for {sums}");
+}
+
+#[test]
+fn labels_are_like_those_so_many_steps_back() {
+    for distance in [1, 2, 5] {
+        let data = train(&WeakObservations { distance, observations: 1, train: LONG, ..Default::default() });
+        let y = labels(&data.sequence(0));
+        for k in 1..6 {
+            let agree = if k == distance {
+                0.9
+            } else if k % distance == 0 {
+                (1.0 + 0.8_f64.powi((k / distance) as i32)) / 2.0 // of a symmetric chain
+            } else {
+                0.5
+            };
+            // Neighbours are alike, so a count varies more than one of independent cases: by a factor below 4.
+            let n = N - k;
+            let share = count(n, |t| y[t] == y[t + k]) as f64 / n as f64;
+            assert!((share - agree).abs() < 16.0 * (0.25 / n as f64).sqrt(), "{distance} {k} {share}");
+        }
+    }
+}
+
+#[test]
+fn weak_observations_are_one_with_probabilities_of_the_range() {
+    let source =
+        WeakObservations { lowest: 0.2, highest: 0.6, train: LONG, test: LONG, ..Default::default() };
+    let splits = source.load(&Seed::new(7)).unwrap();
+    let share = |data: &Dataset, c: usize, label: Label| {
+        let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+        let n = count(N, |t| y[t] == label);
+        count(N, |t| y[t] == label && right(x.real(c)[t], 1)) as f64 / n as f64
+    };
+    let all: Vec<f64> =
+        (0..50).flat_map(|c| [share(&splits.train, c, 0), share(&splits.train, c, 1)]).collect();
+    assert!(all.iter().all(|share| (0.18..0.62).contains(share)));
+    // 100 draws that are uniform.
+    let mean = all.iter().sum::<f64>() / 100.0;
+    assert!((mean - 0.4).abs() < 4.0 * 0.4 / 1200.0_f64.sqrt(), "{mean}");
+    assert!(all.iter().any(|&share| share < 0.25) && all.iter().any(|&share| share > 0.55));
+    assert!(all.chunks(2).any(|of| (of[0] - of[1]).abs() > 0.2));
+    // One observation model for all parts of a trial.
+    for c in 0..50 {
+        assert!((share(&splits.test, c, 1) - all[2 * c + 1]).abs() < 0.03);
+    }
 }
 
 #[test]
