@@ -54,6 +54,7 @@ mod potts_grid;
 mod redundant_observations;
 mod separable;
 mod weak_observations;
+mod weakly_relevant;
 
 pub use crate::activity_older::{ActivityOlder, Room};
 pub use crate::conll::{Between, Conll};
@@ -81,3 +82,4 @@ pub use crate::redundant_observations::RedundantObservations;
 pub use crate::separable::Separable;
 pub use crate::size::Size;
 pub use crate::weak_observations::WeakObservations;
+pub use crate::weakly_relevant::WeaklyRelevant;

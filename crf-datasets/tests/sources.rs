@@ -4,7 +4,8 @@
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
     CoupledChains, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
-    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,     WeakObservations, };
+    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,     WeakObservations, WeaklyRelevant,
+};
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
 
@@ -16,6 +17,7 @@ fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source
         Box::new(PimaMarkov { pool: Pool::Gaussian, train, holdout, test, ..Default::default() }),
         Box::new(NoisyIndicators { labels: 2, train, holdout, test, ..Default::default() }),
         Box::new(WeakObservations { distance: 2, train, holdout, test, ..Default::default() }),
+        Box::new(WeaklyRelevant { train, holdout, test, ..Default::default() }),
     ]
 }
 
@@ -146,7 +148,7 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
     refused(&NoisyIndicators { labels: 1, ..Default::default() }, "`labels` must be at least 2, got 1");
     let want = "`noise` must be a finite number of at least 0, got -1";
     refused(&NoisyIndicators { noise: -1.0, ..Default::default() }, want);
-    let bad: [(Box<dyn Source>, &str); 8] = [
+    let bad: [(Box<dyn Source>, &str); 9] = [
         (Box::new(RedundantObservations { stay: 1.5, ..Default::default() }), "`stay`, 1.5"),
         (
             Box::new(RedundantObservations { noise_redundant: -0.1, ..Default::default() }),
@@ -161,6 +163,7 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
         (Box::new(PimaMarkov { pool: Pool::Gaussian, stay: -1.0, ..Default::default() }), "`stay`, -1"),
         (Box::new(NoisyIndicators { stay: 2.0, ..Default::default() }), "`stay`, 2"),
         (Box::new(WeakObservations { stay: 2.0, ..Default::default() }), "`stay`, 2"),
+        (Box::new(WeaklyRelevant { stay: 2.0, ..Default::default() }), "`stay`, 2"),
     ];
     for (source, about) in bad {
         let (key, got) = about.split_once(", ").unwrap();
@@ -180,6 +183,11 @@ fn settings_of_selection_data_out_of_range_are_refused() {
         let want = format!("`highest` must be a probability of at least `lowest`, got {got}");
         refused(&WeakObservations { highest, ..weak() }, &want);
     }
+    let groups = WeaklyRelevant::default;
+    refused(&WeaklyRelevant { groups: 0, ..groups() }, "`groups` must be at least 1, got 0");
+    refused(&WeaklyRelevant { step: 1.5, ..groups() }, "`step` must be between 0 and 1, got 1.5");
+    let want = "`noise` must be a finite number of at least 0, got -1";
+    refused(&WeaklyRelevant { noise: -1.0, ..groups() }, want);
 }
 
 #[test]
@@ -258,6 +266,7 @@ const PAPERS: &[&str] = &[
     "redundant-observations",
     "separable",
     "weak-observations",
+    "weakly-relevant",
 ];
 
 #[test]

@@ -9,7 +9,8 @@ use crf_core::{
 use crf_datasets::{
     CoupledChains, IsingGrid, LogLinearChain, NoisyIndicators,
     ObservationDrivenTransitions, Observed, PimaMarkov, Pool, PottsGrid, RedundantObservations, Signs, Size,
-    WeakObservations, };
+    WeakObservations, WeaklyRelevant,
+};
 
 const N: usize = 40_000;
 const LONG: Size = Size { sequences: 1, length: N };
@@ -212,6 +213,33 @@ fn weak_observations_are_one_with_probabilities_of_the_range() {
     for c in 0..50 {
         assert!((share(&splits.test, c, 1) - all[2 * c + 1]).abs() < 0.03);
     }
+}
+
+#[test]
+fn weak_copies_are_replaced_ever_more_often_and_together() {
+    let source =
+        WeaklyRelevant { groups: 2, copies: 4, step: 0.2, noise: 2.0, train: LONG, ..Default::default() };
+    let data = train(&source);
+    let names: Vec<&str> = data.schema().channels().iter().map(|channel| channel.name.as_str()).collect();
+    assert_eq!(names[..6], ["strong1", "weak1-1", "weak1-2", "weak1-3", "weak1-4", "strong2"]);
+    let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+    for strong in [0, 5] {
+        for (label, mean) in [(0, -1.0), (1, 1.0)] {
+            let of = (0..N).filter(|&t| y[t] == label).map(|t| x.real(strong)[t]);
+            normal(&of.collect::<Vec<_>>(), mean, 2.0);
+        }
+        for j in 1..=4 {
+            let replaced = |j: usize, t: usize| x.real(strong + j)[t] != x.real(strong)[t];
+            near(count(N, |t| replaced(j, t)), N, 0.2 * j as f64);
+            assert!((0..N).all(|t| j == 4 || !replaced(j, t) || replaced(j + 1, t)));
+            for label in 0..2 {
+                let of = (0..N).filter(|&t| y[t] == label && replaced(j, t)).map(|t| x.real(strong + j)[t]);
+                normal(&of.collect::<Vec<_>>(), 0.0, 8.0_f64.sqrt());
+            }
+        }
+    }
+    let replaced = |strong: usize, t: usize| x.real(strong + 2)[t] != x.real(strong)[t];
+    near(count(N, |t| replaced(0, t) && replaced(5, t)), N, 0.4 * 0.4);
 }
 
 #[test]
