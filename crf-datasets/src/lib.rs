@@ -53,6 +53,7 @@ mod pima_markov;
 mod potts_grid;
 mod redundant_observations;
 mod separable;
+mod state_or_transition;
 mod weak_observations;
 mod weakly_relevant;
 
@@ -81,5 +82,6 @@ pub use crate::potts_grid::PottsGrid;
 pub use crate::redundant_observations::RedundantObservations;
 pub use crate::separable::Separable;
 pub use crate::size::Size;
+pub use crate::state_or_transition::StateOrTransition;
 pub use crate::weak_observations::WeakObservations;
 pub use crate::weakly_relevant::WeaklyRelevant;

@@ -4,7 +4,7 @@
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
     CoupledChains, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
-    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,     WeakObservations, WeaklyRelevant,
+    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size, StateOrTransition,     WeakObservations, WeaklyRelevant,
 };
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
@@ -18,6 +18,7 @@ fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source
         Box::new(NoisyIndicators { labels: 2, train, holdout, test, ..Default::default() }),
         Box::new(WeakObservations { distance: 2, train, holdout, test, ..Default::default() }),
         Box::new(WeaklyRelevant { train, holdout, test, ..Default::default() }),
+        Box::new(StateOrTransition { train, holdout, test, ..Default::default() }),
     ]
 }
 
@@ -148,7 +149,7 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
     refused(&NoisyIndicators { labels: 1, ..Default::default() }, "`labels` must be at least 2, got 1");
     let want = "`noise` must be a finite number of at least 0, got -1";
     refused(&NoisyIndicators { noise: -1.0, ..Default::default() }, want);
-    let bad: [(Box<dyn Source>, &str); 9] = [
+    let bad: [(Box<dyn Source>, &str); 10] = [
         (Box::new(RedundantObservations { stay: 1.5, ..Default::default() }), "`stay`, 1.5"),
         (
             Box::new(RedundantObservations { noise_redundant: -0.1, ..Default::default() }),
@@ -164,6 +165,7 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
         (Box::new(NoisyIndicators { stay: 2.0, ..Default::default() }), "`stay`, 2"),
         (Box::new(WeakObservations { stay: 2.0, ..Default::default() }), "`stay`, 2"),
         (Box::new(WeaklyRelevant { stay: 2.0, ..Default::default() }), "`stay`, 2"),
+        (Box::new(StateOrTransition { stay: 2.0, ..Default::default() }), "`stay`, 2"),
     ];
     for (source, about) in bad {
         let (key, got) = about.split_once(", ").unwrap();
@@ -188,6 +190,9 @@ fn settings_of_selection_data_out_of_range_are_refused() {
     refused(&WeaklyRelevant { step: 1.5, ..groups() }, "`step` must be between 0 and 1, got 1.5");
     let want = "`noise` must be a finite number of at least 0, got -1";
     refused(&WeaklyRelevant { noise: -1.0, ..groups() }, want);
+    let pairs = StateOrTransition::default;
+    refused(&StateOrTransition { pairs: 0, ..pairs() }, "`pairs` must be at least 1, got 0");
+    refused(&StateOrTransition { noise: -1.0, ..pairs() }, want);
 }
 
 #[test]
@@ -265,6 +270,7 @@ const PAPERS: &[&str] = &[
     "potts-grid",
     "redundant-observations",
     "separable",
+    "state-or-transition",
     "weak-observations",
     "weakly-relevant",
 ];

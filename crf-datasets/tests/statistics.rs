@@ -9,7 +9,7 @@ use crf_core::{
 use crf_datasets::{
     CoupledChains, IsingGrid, LogLinearChain, NoisyIndicators,
     ObservationDrivenTransitions, Observed, PimaMarkov, Pool, PottsGrid, RedundantObservations, Signs, Size,
-    WeakObservations, WeaklyRelevant,
+    StateOrTransition, WeakObservations, WeaklyRelevant,
 };
 
 const N: usize = 40_000;
@@ -240,6 +240,28 @@ fn weak_copies_are_replaced_ever_more_often_and_together() {
     }
     let replaced = |strong: usize, t: usize| x.real(strong + 2)[t] != x.real(strong)[t];
     near(count(N, |t| replaced(0, t) && replaced(5, t)), N, 0.4 * 0.4);
+}
+
+#[test]
+fn transition_channels_tell_changes_and_state_channels_labels() {
+    let data = train(&StateOrTransition { pairs: 2, noise: 0.5, train: LONG, ..Default::default() });
+    let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+    near(count(N - 1, |t| y[t] == y[t + 1]), N - 1, 0.75);
+    for pair in [0, 2] {
+        for bit in [0, 1] {
+            let mean = 2.0 * f64::from(bit) - 1.0;
+            let state = (0..N).filter(|&t| y[t] == bit).map(|t| x.real(pair)[t]);
+            normal(&state.collect::<Vec<_>>(), mean, 0.5);
+            let change = (1..N).filter(|&t| y[t] ^ y[t - 1] == bit).map(|t| x.real(pair + 1)[t]);
+            normal(&change.collect::<Vec<_>>(), mean, 0.5);
+        }
+    }
+    // A first position has changed as often as any other.
+    let many = Size { sequences: 4000, length: 1 };
+    let data = train(&StateOrTransition { noise: 0.0, train: many, ..Default::default() });
+    let changed = |i: usize| data.sequence(i).real(1)[0] == 1.0;
+    near(count(4000, changed), 4000, 0.25);
+    near(count(4000, |i| changed(i) && data.sequence(i).labels()[0] == Some(1)), 4000, 0.125);
 }
 
 #[test]
