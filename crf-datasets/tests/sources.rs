@@ -3,8 +3,9 @@
 
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
-    CoupledChains, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
-    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size, StateOrTransition,     WeakObservations, WeaklyRelevant,
+    CoupledChains, HiddenTransformation, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
+    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size, StateOrTransition, Transformation,
+    WeakObservations, WeaklyRelevant,
 };
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
@@ -19,6 +20,7 @@ fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source
         Box::new(WeakObservations { distance: 2, train, holdout, test, ..Default::default() }),
         Box::new(WeaklyRelevant { train, holdout, test, ..Default::default() }),
         Box::new(StateOrTransition { train, holdout, test, ..Default::default() }),
+        Box::new(HiddenTransformation { train, holdout, test, ..Default::default() }),
     ]
 }
 
@@ -149,7 +151,7 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
     refused(&NoisyIndicators { labels: 1, ..Default::default() }, "`labels` must be at least 2, got 1");
     let want = "`noise` must be a finite number of at least 0, got -1";
     refused(&NoisyIndicators { noise: -1.0, ..Default::default() }, want);
-    let bad: [(Box<dyn Source>, &str); 10] = [
+    let bad: [(Box<dyn Source>, &str); 11] = [
         (Box::new(RedundantObservations { stay: 1.5, ..Default::default() }), "`stay`, 1.5"),
         (
             Box::new(RedundantObservations { noise_redundant: -0.1, ..Default::default() }),
@@ -166,6 +168,7 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
         (Box::new(WeakObservations { stay: 2.0, ..Default::default() }), "`stay`, 2"),
         (Box::new(WeaklyRelevant { stay: 2.0, ..Default::default() }), "`stay`, 2"),
         (Box::new(StateOrTransition { stay: 2.0, ..Default::default() }), "`stay`, 2"),
+        (Box::new(HiddenTransformation { stay: 2.0, ..Default::default() }), "`stay`, 2"),
     ];
     for (source, about) in bad {
         let (key, got) = about.split_once(", ").unwrap();
@@ -193,6 +196,15 @@ fn settings_of_selection_data_out_of_range_are_refused() {
     let pairs = StateOrTransition::default;
     refused(&StateOrTransition { pairs: 0, ..pairs() }, "`pairs` must be at least 1, got 0");
     refused(&StateOrTransition { noise: -1.0, ..pairs() }, want);
+    let hidden = HiddenTransformation::default;
+    refused(&HiddenTransformation { channels: 0, ..hidden() }, "`channels` must be at least 1, got 0");
+    let want = "`strength` must be above 0 and at most 20, got 0";
+    refused(&HiddenTransformation { strength: 0.0, ..hidden() }, want);
+    let truth = Transformation::Threshold(1.0);
+    let want = "`threshold` must be above -1 and below 1, got 1";
+    refused(&HiddenTransformation { truth, ..hidden() }, want);
+    let truth = Transformation::Power(0);
+    refused(&HiddenTransformation { truth, ..hidden() }, "`power` must be from 1 to 64, got 0");
 }
 
 #[test]
@@ -259,6 +271,7 @@ const PAPERS: &[&str] = &[
     "coupled-chains",
     "gesture-phase",
     "gestures",
+    "hidden-transformation",
     "hyphen",
     "ising-grid",
     "log-linear-chain",

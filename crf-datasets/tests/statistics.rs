@@ -7,9 +7,9 @@ use crf_core::{
     Corpus, Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
 };
 use crf_datasets::{
-    CoupledChains, IsingGrid, LogLinearChain, NoisyIndicators,
+    CoupledChains, HiddenTransformation, IsingGrid, LogLinearChain, NoisyIndicators,
     ObservationDrivenTransitions, Observed, PimaMarkov, Pool, PottsGrid, RedundantObservations, Signs, Size,
-    StateOrTransition, WeakObservations, WeaklyRelevant,
+    StateOrTransition, Transformation, WeakObservations, WeaklyRelevant,
 };
 
 const N: usize = 40_000;
@@ -262,6 +262,33 @@ fn transition_channels_tell_changes_and_state_channels_labels() {
     let changed = |i: usize| data.sequence(i).real(1)[0] == 1.0;
     near(count(4000, changed), 4000, 0.25);
     near(count(4000, |i| changed(i) && data.sequence(i).labels()[0] == Some(1)), 4000, 0.125);
+}
+
+#[test]
+fn evidence_is_the_hidden_transformation() {
+    const BINS: usize = 10;
+    for truth in [Transformation::Threshold(0.2), Transformation::Power(1), Transformation::Power(4)] {
+        let strength = 1.5;
+        let data =
+            train(&HiddenTransformation { truth, strength, channels: 2, train: LONG, ..Default::default() });
+        let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+        let g = |x: f64| match truth {
+            Transformation::Threshold(at) => f64::from(u8::from(x > at)),
+            Transformation::Power(degree) => x.powi(degree as i32),
+        };
+        for label in 0..2 {
+            // The density by the midpoint rule, 1,000 points a bin.
+            let sign = 2.0 * f64::from(label) - 1.0;
+            let points = (0..1000 * BINS).map(|k| -1.0 + (2.0 * k as f64 + 1.0) / (1000 * BINS) as f64);
+            let density: Vec<f64> = points.map(|x| (sign * strength / 2.0 * g(x)).exp()).collect();
+            let z: f64 = density.iter().sum();
+            let n = count(N, |t| y[t] == label);
+            for (bin, density) in density.chunks(1000).enumerate() {
+                let within = |t: usize| ((x.real(1)[t] + 1.0) / 2.0 * BINS as f64) as usize == bin;
+                near(count(N, |t| y[t] == label && within(t)), n, density.iter().sum::<f64>() / z);
+            }
+        }
+    }
 }
 
 #[test]
