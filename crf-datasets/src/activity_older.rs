@@ -101,8 +101,9 @@ impl ActivityOlder {
 /// The rest of a line; `before` is the time of the one before.
 fn reading(fields: &mut Fields<'_>, trial: &mut Recording, before: &mut f64) -> Result<Label> {
     let sex = fields.one_of(&SEXES)?;
-    let time = fields.time(if trial.labels.is_empty() { f64::NEG_INFINITY } else { *before })?;
-    let elapsed = if trial.labels.is_empty() { 0.0 } else { time - *before };
+    let last = (!trial.labels.is_empty()).then_some(*before);
+    let time = fields.time(last)?;
+    let elapsed = last.map_or(0.0, |last| time - last);
     *before = time;
     trial.values.extend([Value::Symbol(sex), Value::Real(elapsed)]);
     fields.reals(3, &mut trial.values)?;

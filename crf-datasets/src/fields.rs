@@ -1,3 +1,5 @@
+use std::fmt::{self, Display};
+
 use crf_core::{Label, Result, Value};
 
 use crate::lines::Line;
@@ -20,7 +22,11 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field as what is wanted of it.
-    pub(crate) fn next<T>(&mut self, want: &str, read: impl FnOnce(&'a str) -> Option<T>) -> Result<T> {
+    pub(crate) fn next<T>(
+        &mut self,
+        want: impl Display,
+        read: impl FnOnce(&'a str) -> Option<T>,
+    ) -> Result<T> {
         let Some(rest) = self.line.text.get(self.at..) else {
             return Err(self.line.error(self.line.text.len(), want, "the end of the line"));
         };
@@ -49,20 +55,24 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field as a time that is not before another.
-    pub(crate) fn time(&mut self, before: f64) -> Result<f64> {
-        let want =
-            if before.is_finite() { format!("a time of at least {before}") } else { "a time".to_owned() };
-        self.next(&want, |text| text.parse().ok().filter(|time: &f64| time.is_finite() && *time >= before))
+    pub(crate) fn time(&mut self, before: Option<f64>) -> Result<f64> {
+        let finite = |text: &str| text.parse().ok().filter(|time: &f64| time.is_finite());
+        match before {
+            None => self.next("a time", finite),
+            Some(before) => self.next(format_args!("a time of at least {before}"), |text| {
+                finite(text).filter(|&time| time >= before)
+            }),
+        }
     }
 
     /// The place of the next field in a list.
     pub(crate) fn one_of(&mut self, names: &[&str]) -> Result<Label> {
         let place = |text| names.iter().position(|name| *name == text);
-        Ok(self.next(&format!("one of {}", names.join(", ")), place)? as Label)
+        Ok(self.next(OneOf(names), place)? as Label)
     }
 
     /// The next field, which must be the number `count`.
-    pub(crate) fn count(&mut self, count: usize, of: &str) -> Result<()> {
+    pub(crate) fn count(&mut self, count: usize, of: impl Display) -> Result<()> {
         let at = self.at;
         let got: usize = self.next("a position", |text| text.parse().ok())?;
         if got == count {
@@ -77,5 +87,14 @@ impl<'a> Fields<'a> {
             Some(more) => Err(self.line.error(self.at, "the end of the line", format!("`{more}`"))),
             None => Ok(()),
         }
+    }
+}
+
+/// What was wanted, spelled out only where it was not there.
+struct OneOf<'a>(&'a [&'a str]);
+
+impl Display for OneOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of {}", self.0.join(", "))
     }
 }

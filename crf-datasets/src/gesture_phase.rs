@@ -83,7 +83,7 @@ fn video(fields: &mut Fields<'_>) -> Result<Option<String>> {
 }
 
 fn frame(fields: &mut Fields<'_>, video: &mut Recording) -> Result<Label> {
-    fields.count(video.labels.len(), &format!("video {}", video.name))?;
+    fields.count(video.labels.len(), format_args!("video {}", video.name))?;
     let label = fields.one_of(&PHASES)?;
     fields.reals(32, &mut video.values)?;
     Ok(label)

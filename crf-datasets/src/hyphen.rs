@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crf_core::{
@@ -52,11 +52,7 @@ impl Source for Hyphen {
 
     fn load(&self, _: &Seed) -> Result<Splits> {
         let schema = Arc::new(schema()?);
-        let part = |file: &Path| {
-            let path = data_dir::locate(file, std::env::var_os("CRF_DATA"), HELP)?;
-            let (place, mut from) = (path.display().to_string(), data_dir::open(&path, HELP)?);
-            parse(Lines::new(&place, &mut *from), &schema)
-        };
+        let part = |file| data_dir::read(file, HELP, |lines| parse(lines, &schema));
         Ok(Splits { train: part(&self.train)?, holdout: None, test: part(&self.test)? })
     }
 }
@@ -81,9 +77,11 @@ fn parse(mut lines: Lines<'_>, schema: &Arc<Schema>) -> Result<Dataset> {
     let (mut word, mut position) = (0, 0);
     while let Some(line) = lines.next()? {
         let mut fields = Fields::new(line, ' ');
-        let want = if word == 0 { "word 1".to_owned() } else { format!("word {word} or {}", word + 1) };
-        let of: usize = fields
-            .next(&want, |text| text.parse().ok().filter(|&of| of == word + 1 || (word > 0 && of == word)))?;
+        let (this, next) = (word.max(1), word + 1);
+        let want = if this == next { "" } else { " or the next" };
+        let of: usize = fields.next(format_args!("word {this}{want}"), |text| {
+            text.parse().ok().filter(|&of| of == this || of == next)
+        })?;
         if of > word {
             if word > 0 {
                 data.end_chain()?;
@@ -91,14 +89,14 @@ fn parse(mut lines: Lines<'_>, schema: &Arc<Schema>) -> Result<Dataset> {
             (word, position) = (of, 0);
         }
         position += 1;
-        fields.count(position, &format!("word {word}"))?;
+        fields.count(position, format_args!("word {word}"))?;
         fields.next("6 functions", |text| (text == "6").then_some(()))?;
         let mut values = [Value::Symbol(0); WINDOW.len()];
         for (value, place) in values.iter_mut().zip(0..) {
             let range = VALUES * place..VALUES * (place + 1);
-            let want = format!("a function from {} to {}", range.start, range.end - 1);
+            let want = format_args!("a function from {} to {}", range.start, range.end - 1);
             let function =
-                fields.next(&want, |text| text.parse().ok().filter(|function| range.contains(function)))?;
+                fields.next(want, |text| text.parse().ok().filter(|function| range.contains(function)))?;
             *value = Value::Symbol(function - range.start);
         }
         let label = fields.one_of(&["0", "1"])?;
@@ -151,7 +149,7 @@ mod tests {
         refused("2 2 162\n1 1 5", "f:2:5: expected 6 functions, got `5`");
         refused("2 2 162\n1 1 6 26 26", "f:2:10: expected a function from 27 to 53, got `26`");
         let good = "1 1 6 26 53 73 95 134 161 0";
-        refused(&format!("2 2 162\n{good}\n3 1"), "f:3:1: expected word 1 or 2, got `3`");
+        refused(&format!("2 2 162\n{good}\n3 1"), "f:3:1: expected word 1 or the next, got `3`");
         refused(
             &format!("2 2 162\n{good}\n"),
             "f:2:1: expected 2 words, at least 1, as the first line says, got 1",

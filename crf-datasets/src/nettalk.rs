@@ -1,5 +1,5 @@
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Error, Result, Seed, Source, Splits, Value,
@@ -74,13 +74,13 @@ impl Source for Nettalk {
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
-        let words = read(&self.file, dictionary)?;
+        let words = data_dir::read(&self.file, HELP, dictionary)?;
         let mut order: Vec<usize> = (0..words.len()).collect();
         order.shuffle(&mut seed.child("words").rng());
         if let Some(list) = &self.list {
             let numbers: HashMap<&str, usize> =
                 words.iter().map(|word| word.letters.as_str()).zip(0..).collect();
-            let common = read(list, |lines| listed(lines, &numbers))?;
+            let common = data_dir::read(list, HELP, |lines| listed(lines, &numbers))?;
             let places: HashMap<usize, usize> = common.into_iter().zip(0..).collect();
             let most = places.len();
             require(
@@ -140,13 +140,6 @@ struct Word {
     stress: String,
 }
 
-/// Reads a file of the corpus.
-fn read<T>(file: &Path, parse: impl FnOnce(Lines<'_>) -> Result<T>) -> Result<T> {
-    let path = data_dir::locate(file, std::env::var_os("CRF_DATA"), HELP)?;
-    let (place, mut from) = (path.display().to_string(), data_dir::open(&path, HELP)?);
-    parse(Lines::new(&place, &mut *from))
-}
-
 /// The words below a line of dashes, each with its first pronunciation: letters, phonemes, stress, and a code from 0 to 2
 /// for regular, irregular and foreign ones.
 fn dictionary(mut lines: Lines<'_>) -> Result<Vec<Word>> {
@@ -161,25 +154,22 @@ fn dictionary(mut lines: Lines<'_>) -> Result<Vec<Word>> {
     }
     let (mut words, mut seen) = (Vec::new(), HashSet::new());
     while let Some(line) = lines.next()? {
-        if line.text.is_empty() {
+        // One word has no stress: its code stands in that place, and nothing in the place of the code.
+        if line.text.is_empty() || line.text.ends_with("\t0\t") {
             continue;
         }
         let mut fields = Fields::new(line, '\t');
         let lower = |text: &str| !text.is_empty() && text.chars().all(|c| LETTERS.contains(&c));
         let letters = fields.next("a word of letters from a to z", |text| lower(text).then_some(text))?;
         let mut as_long = |want: &str| {
-            fields.next(&format!("{} {want}", letters.len()), |text| {
-                let fits = text.is_ascii() && text.len() == letters.len();
-                // One word has no stress, and so the code in its place and nothing in the place of the code.
-                (fits || text == "0" && line.text.ends_with("\t0\t")).then_some(text)
+            fields.next(format_args!("{} {want}", letters.len()), |text| {
+                (text.is_ascii() && text.len() == letters.len()).then_some(text)
             })
         };
         let (phonemes, stress) = (as_long("phonemes")?, as_long("marks of stress")?);
-        fields.next("a code from 0 to 2", |text| {
-            ["0", "1", "2", ""].contains(&text.trim_end()).then_some(())
-        })?;
+        fields.next("a code from 0 to 2", |text| ["0", "1", "2"].contains(&text.trim_end()).then_some(()))?;
         fields.end()?;
-        if stress.len() == letters.len() && seen.insert(letters.to_owned()) {
+        if seen.insert(letters.to_owned()) {
             words.push(Word { letters: letters.into(), phonemes: phonemes.into(), stress: stress.into() });
         }
     }
@@ -301,7 +291,7 @@ mod tests {
     #[test]
     #[ignore = "needs CRF_DATA"]
     fn the_real_dictionary_has_its_known_sizes() {
-        let all = read(Path::new("nettalk/nettalk.data"), dictionary).unwrap();
+        let all = data_dir::read("nettalk/nettalk.data".as_ref(), HELP, dictionary).unwrap();
         assert_eq!(all.len(), 19_801);
         assert_eq!(all.iter().map(|word| word.letters.len()).sum::<usize>(), 145_656 - "gunpowder".len());
         let source = Nettalk { holdout: Some(500), ..Nettalk::default() };

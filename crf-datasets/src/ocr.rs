@@ -1,4 +1,3 @@
-use std::io::BufRead;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -72,9 +71,7 @@ impl Source for Ocr {
     }
 
     fn load(&self, _: &Seed) -> Result<Splits> {
-        let path = data_dir::locate(&self.file, std::env::var_os("CRF_DATA"), HELP)?;
-        let mut from = data_dir::open(&path, HELP)?;
-        let words = parse(&path.display().to_string(), &mut *from)?;
+        let words = data_dir::read(&self.file, HELP, parse)?;
         let channel = Channel { name: "pixels".into(), kind: ChannelKind::Bag(pixels()) };
         let schema = Arc::new(Schema::chain(vec![channel], letters())?);
         let part = |folds: &[u8]| chains(words.iter().filter(|word| folds.contains(&word.fold)), &schema);
@@ -128,8 +125,7 @@ fn chains<'a>(words: impl Iterator<Item = &'a Word>, schema: &Arc<Schema>) -> Re
 }
 
 /// Reads all words; lines that begin with `#` are comments.
-fn parse(name: &str, from: &mut dyn BufRead) -> Result<Vec<Word>> {
-    let mut lines = Lines::new(name, from);
+fn parse(mut lines: Lines<'_>) -> Result<Vec<Word>> {
     let (mut words, mut last) = (Vec::<Word>::new(), (String::new(), 0_usize));
     while let Some(line) = lines.next()? {
         if line.text.is_empty() || line.text.starts_with('#') {
@@ -139,7 +135,7 @@ fn parse(name: &str, from: &mut dyn BufRead) -> Result<Vec<Word>> {
         let word = fields.name("a word")?;
         let same = !words.is_empty() && word == last.0;
         let position = if same { last.1 + 1 } else { 1 };
-        fields.count(position, &format!("word `{word}`"))?;
+        fields.count(position, format_args!("word `{word}`"))?;
         let place = fields.at();
         let fold = fields
             .next("a fold from 0 to 9", |text| text.parse().ok().filter(|fold| FOLDS.contains(fold)))?;
@@ -173,7 +169,7 @@ mod tests {
     const O: &str = "000000707c46c3818181838ef8000000";
 
     fn read(text: &str) -> Result<Vec<Word>, String> {
-        parse("f", &mut text.as_bytes()).map_err(|error| error.to_string())
+        parse(Lines::new("f", &mut text.as_bytes())).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -36,9 +36,7 @@ impl Table<'_> {
         position: impl FnMut(&mut Fields<'_>, &mut Recording) -> Result<Label>,
     ) -> Result<Vec<Recording>> {
         let help = format!(", {} below the header line `{}`", self.help, self.header);
-        let path = data_dir::locate(file, std::env::var_os("CRF_DATA"), &help)?;
-        let (place, mut from) = (path.display().to_string(), data_dir::open(&path, &help)?);
-        self.parse(Lines::new(&place, &mut *from), name, position)
+        data_dir::read(file, &help, |lines| self.parse(lines, name, position))
     }
 
     /// All recordings.
