@@ -83,7 +83,7 @@ impl Format for Conll {
             match line.filter(|line| !self.is_blank(line.text)) {
                 Some(line) => break (self.channels(&line, schema)?, line.number()),
                 None if line.is_some() => {}
-                None => return lines.nothing(),
+                None => return lines.no_sequence(),
             }
         };
         lines.unread();
@@ -122,7 +122,7 @@ impl Format for Conll {
         if sink.open() > 0 {
             sink.end(1.0)?;
         }
-        sink.finish(|| lines.nothing())
+        sink.finish(|| lines.no_sequence())
     }
 
     fn cut(&self) -> Cut {

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Edge, Graph, NodeKind, Relation, Result, Rng, Schema, Seed, Source,
-    Splits, Value, require,
+    Alphabet, Edge, Graph, Label, NodeKind, Relation, Result, Rng, Schema, Seed, Source, Splits, Value,
+    require,
 };
 use rand::RngExt as _;
 use rand_distr::{Bernoulli, Distribution as _, Normal};
@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::binary::coin;
+use crate::channels::real;
+use crate::label_chain::LabelChain;
 use crate::noise::noise;
 use crate::parts::Parts;
 use crate::size::Size;
@@ -77,7 +79,7 @@ impl CoupledChains {
             n_states: self.states,
             n_contexts: self.contexts,
             stay_state: coin("stay_state", self.stay_state)?,
-            stay_context: coin("stay_context", self.stay_context)?,
+            contexts: LabelChain::new("stay_context", self.stay_context, self.contexts)?,
             agreement: coin("agreement", self.agreement)?,
             noise: noise(self.noise)?,
         })
@@ -90,14 +92,13 @@ impl CoupledChains {
             |name: &str, labels: &[String]| NodeKind { name: name.into(), labels: Alphabet::new(labels) };
         let kinds = vec![kind("state", &states), kind("context", &contexts)];
         let channels = states.into_iter().chain(contexts);
-        let channels = channels.map(|name| Channel { name, kind: ChannelKind::Real }).collect();
         let relation = |name: &str, tail, head| Relation { name: name.into(), tail, head };
         let relations = vec![
             relation("next-state", 0, 0),
             relation("next-context", 1, 1),
             relation("state-context", 0, 1),
         ];
-        Schema::graph(channels, kinds, relations)
+        Schema::graph(real(channels), kinds, relations)
     }
 }
 
@@ -148,7 +149,7 @@ struct Law {
     n_states: usize,
     n_contexts: usize,
     stay_state: Bernoulli,
-    stay_context: Bernoulli,
+    contexts: LabelChain,
     agreement: Bernoulli,
     noise: Normal<f64>,
 }
@@ -156,11 +157,7 @@ struct Law {
 impl Law {
     /// The state and the context after `before`, or first ones.
     fn step(&self, before: Option<(usize, usize)>, rng: &mut Rng) -> (usize, usize) {
-        let context = match before {
-            None => rng.random_range(0..self.n_contexts),
-            Some((_, context)) if self.stay_context.sample(rng) => context,
-            Some((_, context)) => (context + rng.random_range(1..self.n_contexts)) % self.n_contexts,
-        };
+        let context = self.contexts.step(before.map(|(_, context)| context as Label), rng) as usize;
         let state = match before {
             Some((state, _)) if self.stay_state.sample(rng) => state,
             _ => {

@@ -96,7 +96,7 @@ impl Format for Crfsuite {
         if weight.is_some() {
             return Err(lines.end().error(0, POSITIONS, "the end of the file"));
         }
-        sink.finish(|| lines.nothing())
+        sink.finish(|| lines.no_sequence())
     }
 
     fn cut(&self) -> Cut {

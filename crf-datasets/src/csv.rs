@@ -74,7 +74,7 @@ impl Format for Csv {
             .from_reader(feed);
         let mut row = ByteRecord::new();
         if !table.read_byte_record(&mut row).map_err(broken)? {
-            return table.get_ref().lines().nothing();
+            return table.get_ref().lines().no_sequence();
         }
         let layout = self.layout(name, &row, schema)?;
         let mut sink = Sink::new(name, layout.channels(), schema, batch, emit)?;

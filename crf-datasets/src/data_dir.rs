@@ -1,10 +1,11 @@
 use std::ffi::OsString;
-use std::io::{BufRead, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crf_core::{Error, Result};
 
 use crate::format;
+use crate::lines::Lines;
 
 /// Where a file is: below `directory`, which is the value of CRF_DATA, unless its path is absolute.
 ///
@@ -19,9 +20,11 @@ pub(crate) fn locate(file: &Path, directory: Option<OsString>, help: &str) -> Re
     }
 }
 
-/// Opens a file that was located; gzip is read through.
-pub(crate) fn open(path: &Path, help: &str) -> Result<Box<dyn BufRead>> {
-    format::open(path).map_err(|error| explained(error, help))
+/// What `parse` makes of the lines of a file, which is looked for below CRF_DATA unless its path is absolute.
+pub(crate) fn read<T>(file: &Path, help: &str, parse: impl FnOnce(Lines<'_>) -> Result<T>) -> Result<T> {
+    let path = locate(file, std::env::var_os("CRF_DATA"), help)?;
+    let mut from = format::open(&path).map_err(|error| explained(error, help))?;
+    parse(Lines::new(&path.display().to_string(), &mut *from))
 }
 
 /// The same error, with what to do when it is a file that is not there.

@@ -19,36 +19,59 @@ pub(crate) fn with_edges(
     mut edges: impl FnMut(usize) -> Result<Vec<Edge>>,
 ) -> Result<Dataset> {
     let mut out = DatasetBuilder::new(schema.clone());
-    let mut bags = vec![Vec::new(); schema.channels().len()];
     for i in 0..data.len() {
-        let x = data.sequence(i);
-        for t in 0..x.len() {
-            for (c, channel) in schema.channels().iter().enumerate() {
-                if let ChannelKind::Bag(_) = channel.kind {
-                    bags[c].clear();
-                    x.for_each_in_bag(c, t, |attribute, value| bags[c].push((attribute, value)));
-                }
-            }
-            let values = schema.channels().iter().enumerate().map(|(c, channel)| match &channel.kind {
-                ChannelKind::Real => Value::Real(x.real(c)[t]),
-                ChannelKind::Bag(_) => Value::Bag(&bags[c]),
-                ChannelKind::Symbol(known) => match x.symbol(c)[t] {
-                    symbol if (symbol as usize) < known.len() => Value::Symbol(symbol),
-                    unseen => {
-                        Value::Symbol(x.symbol_name(c, unseen).map_or(unseen, |name| out.symbol(c, name)))
-                    }
-                },
-            });
-            let values: Vec<Value<'_>> = values.collect();
-            let label = x.labels()[t].map(|label| match Dataset::is_foreign(label) {
-                true => out.label(data.label_name(0, label)),
-                false => label,
-            });
-            out.push(&values, label)?;
-        }
-        let graph = Graph::new(schema, vec![0; x.len()], edges(i)?);
+        copy(data, i, &mut out)?;
+        let graph = Graph::new(schema, vec![0; data.range(i).len()], edges(i)?);
         out.end_graph(graph.map_err(|error| error.at(format!("sequence {}", i + 1)))?)?;
         out.weigh_last(data.weight(i))?;
     }
     Ok(out.finish())
+}
+
+/// The sequences of all parts, which have one schema, one part after the other.
+pub(crate) fn pooled<'a>(
+    parts: impl IntoIterator<Item = &'a Dataset>,
+    schema: &Arc<Schema>,
+) -> Result<Dataset> {
+    let mut out = DatasetBuilder::new(schema.clone());
+    for data in parts {
+        for i in 0..data.len() {
+            copy(data, i, &mut out)?;
+            match data.shape(i) {
+                Shape::Graph(graph) => out.end_graph(graph.clone())?,
+                Shape::Chain { .. } => out.end_chain()?,
+            }
+            out.weigh_last(data.weight(i))?;
+        }
+    }
+    Ok(out.finish())
+}
+
+/// Adds the positions of a sequence to the open one; what the schema does not know keeps its name.
+fn copy(data: &Dataset, i: usize, out: &mut DatasetBuilder) -> Result<()> {
+    let (x, channels) = (data.sequence(i), data.schema().channels());
+    let mut bags = vec![Vec::new(); channels.len()];
+    for t in 0..x.len() {
+        for (c, channel) in channels.iter().enumerate() {
+            if let ChannelKind::Bag(_) = channel.kind {
+                bags[c].clear();
+                x.for_each_in_bag(c, t, |attribute, value| bags[c].push((attribute, value)));
+            }
+        }
+        let values = channels.iter().enumerate().map(|(c, channel)| match &channel.kind {
+            ChannelKind::Real => Value::Real(x.real(c)[t]),
+            ChannelKind::Bag(_) => Value::Bag(&bags[c]),
+            ChannelKind::Symbol(known) => match x.symbol(c)[t] {
+                symbol if (symbol as usize) < known.len() => Value::Symbol(symbol),
+                unseen => Value::Symbol(x.symbol_name(c, unseen).map_or(unseen, |name| out.symbol(c, name))),
+            },
+        });
+        let values: Vec<Value<'_>> = values.collect();
+        let label = x.labels()[t].map(|label| match Dataset::is_foreign(label) {
+            true => out.label(data.label_name(0, label)),
+            false => label,
+        });
+        out.push(&values, label)?;
+    }
+    Ok(())
 }

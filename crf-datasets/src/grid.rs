@@ -1,6 +1,7 @@
 use crf_core::{Alphabet, Channel, Edge, NodeKind, Relation, Result, Rng, Schema, require};
 use rand::RngExt as _;
 
+use crate::by_score;
 use crate::parts::Parts;
 use crate::size::Size;
 
@@ -69,20 +70,12 @@ impl Potts<'_> {
             neighbours[edge.v as usize].push((edge.u as usize, coupling));
         }
         let mut y: Vec<usize> = neighbours.iter().map(|_| rng.random_range(0..self.labels)).collect();
-        let mut weights = vec![0.0; self.labels];
+        let mut scores = vec![0.0; self.labels];
         for _ in 0..sweeps {
             for (n, around) in neighbours.iter().enumerate() {
-                weights.copy_from_slice(&self.fields[n * self.labels..(n + 1) * self.labels]);
-                around.iter().for_each(|&(m, coupling)| weights[y[m]] += coupling);
-                // Shifted, the largest is 1: no coupling is too strong.
-                let max = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                weights.iter_mut().for_each(|weight| *weight = (*weight - max).exp());
-                let mut left = rng.random::<f64>() * weights.iter().sum::<f64>();
-                let chosen = weights[..self.labels - 1].iter().position(|weight| {
-                    left -= weight;
-                    left < 0.0
-                });
-                y[n] = chosen.unwrap_or(self.labels - 1);
+                scores.copy_from_slice(&self.fields[n * self.labels..(n + 1) * self.labels]);
+                around.iter().for_each(|&(m, coupling)| scores[y[m]] += coupling);
+                y[n] = by_score::draw(&mut scores, rng);
             }
         }
         y

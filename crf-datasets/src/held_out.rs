@@ -3,11 +3,14 @@ use crf_core::{Error, Result, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Another source, a share of whose training sequences is drawn by the seed and held out.
+use crate::graphs::pooled;
+
+/// Another source, some of whose training sequences are drawn by the seed and held out.
 ///
 /// With `as = "test"` they are what results are measured on, and the source's own test data are not looked at: a
 /// setting can then be chosen by an experiment over many such draws without having seen the test data. With
-/// `as = "holdout"` they are the data on which a learner or selector makes its choices.
+/// `as = "holdout"` they are the data on which a learner or selector makes its choices. With `of = "all"` the test
+/// sequences are drawn from all that the source has, and the others are trained on: a random split of the whole.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeldOut {
@@ -15,12 +18,29 @@ pub struct HeldOut {
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub source: Box<dyn Source>,
-    /// The share of the training sequences; above 0 and below 1.
+    /// The share of the sequences; above 0 and below 1.
     #[serde(default = "a_fifth")]
     pub share: f64,
+    /// How many sequences to hold out; when left out, `share` says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequences: Option<usize>,
+    /// Which sequences they are drawn from.
+    #[serde(default)]
+    pub of: Origin,
     /// What the sequences are used for.
     #[serde(default, rename = "as")]
     pub role: Role,
+}
+
+/// Which sequences are drawn from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The source's training data.
+    #[default]
+    Train,
+    /// All its data, in the order of training, holdout and test data.
+    All,
 }
 
 /// What held-out sequences are used for.
@@ -44,16 +64,31 @@ crf_core::plugin!("source", HeldOut, "held-out");
 impl Source for HeldOut {
     fn check(&self) -> Result<()> {
         require(self.share > 0.0 && self.share < 1.0, "share", "above 0 and below 1", self.share)?;
+        require(self.sequences != Some(0), "sequences", "at least 1", 0)?;
+        let tested = self.of == Origin::Train || self.role == Role::Test;
+        require(tested, "of", "`train` with as = \"holdout\", since nothing would be left to test", "`all`")?;
         self.source.check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
-        let Splits { train: all, holdout, test } = self.source.load(seed)?;
+        let Splits { mut train, mut holdout, test } = self.source.load(seed)?;
+        if self.of == Origin::All {
+            let schema = train.schema().clone();
+            train = pooled([Some(&train), holdout.as_ref(), Some(&test)].into_iter().flatten(), &schema)?;
+            holdout = None;
+        }
+        let all = train;
         let mut kept = all.shuffled(&seed.child("held-out"));
-        let n = (self.share * all.len() as f64).round() as usize;
-        if n == 0 || n == all.len() {
-            let got = format!("{}, which is {n} of {} sequences", self.share, all.len());
-            return Err(Error::setting("share", "such that both parts have sequences", got));
+        let (key, n, got) = match self.sequences {
+            Some(n) => ("sequences", n, n.to_string()),
+            None => {
+                let n = (self.share * all.len() as f64).round() as usize;
+                ("share", n, self.share.to_string())
+            }
+        };
+        if n == 0 || n >= all.len() {
+            let got = format!("{got}, which is {n} of {} sequences", all.len());
+            return Err(Error::setting(key, "such that both parts have sequences", got));
         }
         let mut out: Vec<usize> = kept.drain(..n).collect();
         // The order of the source, so that what is kept looks like it.
@@ -71,14 +106,14 @@ impl Source for HeldOut {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::{RedundantObservations, Size};
+    use crate::{CoupledChains, RedundantObservations, Size};
 
     fn inner(sequences: usize) -> RedundantObservations {
         RedundantObservations { train: Size { sequences, length: 20 }, ..Default::default() }
     }
 
     fn held_out(sequences: usize, share: f64, role: Role) -> HeldOut {
-        HeldOut { source: Box::new(inner(sequences)), share, role }
+        HeldOut { source: Box::new(inner(sequences)), share, sequences: None, of: Origin::Train, role }
     }
 
     #[test]
@@ -100,6 +135,36 @@ mod tests {
     }
 
     #[test]
+    fn all_sequences_are_dealt_anew() {
+        let parts = inner(10).load(&Seed::new(1)).unwrap();
+        let all: Vec<_> = (0..10).map(|i| parts.train.subset(&[i])).chain([parts.test]).collect();
+        for source in
+            [3, 10].map(|n| HeldOut { sequences: Some(n), of: Origin::All, ..held_out(10, 0.5, Role::Test) })
+        {
+            let Splits { train, holdout, test } = source.load(&Seed::new(1)).unwrap();
+            assert_eq!(Some(test.len()), source.sequences);
+            assert!(holdout.is_none());
+            let dealt =
+                [&train, &test].into_iter().flat_map(|part| (0..part.len()).map(|i| part.subset(&[i])));
+            let dealt: Vec<_> = dealt.collect();
+            assert!(dealt.len() == 11 && all.iter().all(|one| dealt.contains(one)));
+        }
+    }
+
+    #[test]
+    fn graphs_are_dealt_with_their_edges_and_kinds() {
+        let size = Size { sequences: 2, length: 5 };
+        let source = CoupledChains { train: size, test: size, holdout: Some(size), ..Default::default() };
+        let parts = source.load(&Seed::new(1)).unwrap();
+        let parts = [parts.train, parts.holdout.unwrap(), parts.test];
+        let all = pooled(&parts, parts[0].schema()).unwrap();
+        assert_eq!(all.len(), 6);
+        for (k, part) in parts.iter().enumerate() {
+            assert_eq!(all.subset(&[2 * k, 2 * k + 1]), *part);
+        }
+    }
+
+    #[test]
     fn shares_that_leave_a_part_empty_are_refused() {
         let refused = |source: HeldOut, message: &str| {
             let error = source.check().err().or_else(|| source.load(&Seed::new(1)).err()).unwrap();
@@ -110,5 +175,13 @@ mod tests {
         let want = "`share` must be such that both parts have sequences, got";
         refused(held_out(1, 0.2, Role::Test), &format!("{want} 0.2, which is 0 of 1 sequences"));
         refused(held_out(2, 0.9, Role::Holdout), &format!("{want} 0.9, which is 2 of 2 sequences"));
+        let some = |n, of, role| HeldOut { sequences: Some(n), of, ..held_out(3, 0.5, role) };
+        let want = "`sequences` must be";
+        refused(some(0, Origin::Train, Role::Test), &format!("{want} at least 1, got 0"));
+        let message = format!("{want} such that both parts have sequences, got 9, which is 9 of 4 sequences");
+        refused(some(9, Origin::All, Role::Test), &message);
+        let want =
+            "`of` must be `train` with as = \"holdout\", since nothing would be left to test, got `all`";
+        refused(some(1, Origin::All, Role::Holdout), want);
     }
 }

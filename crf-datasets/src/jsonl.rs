@@ -78,7 +78,7 @@ impl Format for Jsonl {
                 return Ok(());
             }
         }
-        sink.finish(|| lines.nothing())
+        sink.finish(|| lines.no_sequence())
     }
 
     fn cut(&self) -> Cut {

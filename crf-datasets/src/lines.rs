@@ -71,13 +71,15 @@ impl<'a> Lines<'a> {
         self.unread = true;
     }
 
-    /// An error about a text that has no sequence, unless it is a piece of a file.
-    pub(crate) fn nothing(&self) -> Result<()> {
-        if self.piece {
-            return Ok(());
-        }
+    /// What is wrong with a text that has no sequence.
+    pub(crate) fn nothing(&self) -> Error {
         let got = if self.number == 0 { "an empty file" } else { "only blank lines" };
-        Err(self.end().error(0, "a sequence", got))
+        self.end().error(0, "a sequence", got)
+    }
+
+    /// An error about a text that has no sequence, unless it is a piece of a file.
+    pub(crate) fn no_sequence(&self) -> Result<()> {
+        if self.piece { Ok(()) } else { Err(self.nothing()) }
     }
 
     /// Where reading has come to.

@@ -5,7 +5,8 @@ use rand::RngExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{LabelChain, coin, labels, noisy_copy};
+use crate::binary::{coin, labels, noisy_copy};
+use crate::label_chain::LabelChain;
 use crate::parts::Parts;
 use crate::size::Size;
 
@@ -68,7 +69,7 @@ impl Source for ObservationDrivenTransitions {
             Channel { name: "coin".into(), kind: ChannelKind::Symbol(sides) },
         ];
         let schema = Arc::new(Schema::chain(channels, labels())?);
-        let after = [LabelChain::new("p", 1.0 - self.p)?, LabelChain::new("p", self.p)?]; // tails, heads
+        let after = [LabelChain::new("p", 1.0 - self.p, 2)?, LabelChain::new("p", self.p, 2)?]; // tails, heads
         let noise = coin("noise", self.noise)?;
         self.parts().draw(&schema, seed, |_, length, rng, out| {
             let (mut label, mut chain) = (None, &after[0]);

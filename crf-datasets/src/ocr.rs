@@ -1,4 +1,3 @@
-use std::io::BufRead;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::data_dir;
-use crate::lines::{Line, Lines};
+use crate::fields::Fields;
+use crate::lines::Lines;
 
 /// Handwritten words, a letter a position (Kassel 1995; Taskar, Guestrin & Koller 2003).
 ///
@@ -18,13 +18,14 @@ use crate::lines::{Line, Lines};
 /// channel `pixels`: `p_r_c` is there, with the value 1, when the pixel in row r and column c is black. With all
 /// labels for all pixels and all transitions a chain has 26·128 + 26·26 = 4,004 weights.
 ///
-/// The defaults are the usual small task: fold 1 to train, the nine others to test.
+/// The defaults are the usual small task: fold 1 to train, the nine others to test. The large task and cross-validation
+/// are `train = []` with one fold to test; a random split of all words is `held-out` with `of = "all"` around it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ocr {
     /// The file: an absolute path, or one below the directory in the environment variable CRF_DATA.
     pub file: PathBuf,
-    /// The folds of the training data, from 0 to 9.
+    /// The folds of the training data, from 0 to 9; all that are left when empty.
     pub train: Vec<u8>,
     /// The folds of the data for choices; none when empty.
     pub holdout: Vec<u8>,
@@ -49,7 +50,12 @@ const HELP: &str = ", which is the letter data of ai.stanford.edu/~btaskar/ocr, 
 #[typetag::serde(name = "ocr")]
 impl Source for Ocr {
     fn check(&self) -> Result<()> {
-        require(!self.train.is_empty(), "train", "at least one fold", "none")?;
+        require(
+            !self.train.is_empty() || !self.test.is_empty(),
+            "train",
+            "folds, or `test`",
+            "none in both",
+        )?;
         let mut seen = Vec::new();
         for (key, folds) in [("train", &self.train), ("holdout", &self.holdout), ("test", &self.test)] {
             for &fold in folds {
@@ -58,36 +64,34 @@ impl Source for Ocr {
                 seen.push(fold);
             }
         }
-        require(
-            !self.others().is_empty(),
-            "test",
-            "at least one fold",
-            "none, since other parts have them all",
-        )
+        for (key, folds) in [("train", self.folds(&self.train)), ("test", self.folds(&self.test))] {
+            require(!folds.is_empty(), key, "at least one fold", "none, since other parts have them all")?;
+        }
+        Ok(())
     }
 
     fn load(&self, _: &Seed) -> Result<Splits> {
-        let path = data_dir::locate(&self.file, std::env::var_os("CRF_DATA"), HELP)?;
-        let mut from = data_dir::open(&path, HELP)?;
-        let words = parse(&path.display().to_string(), &mut *from)?;
+        let words = data_dir::read(&self.file, HELP, parse)?;
         let channel = Channel { name: "pixels".into(), kind: ChannelKind::Bag(pixels()) };
         let schema = Arc::new(Schema::chain(vec![channel], letters())?);
         let part = |folds: &[u8]| chains(words.iter().filter(|word| folds.contains(&word.fold)), &schema);
         Ok(Splits {
-            train: part(&self.train)?,
+            train: part(&self.folds(&self.train))?,
             holdout: (!self.holdout.is_empty()).then(|| part(&self.holdout)).transpose()?,
-            test: part(&self.others())?,
+            test: part(&self.folds(&self.test))?,
         })
     }
 }
 
 impl Ocr {
-    /// The folds to test on.
-    fn others(&self) -> Vec<u8> {
-        if !self.test.is_empty() {
-            return self.test.clone();
+    /// The folds of a part that lists these: all that no part lists when they are none.
+    fn folds(&self, listed: &[u8]) -> Vec<u8> {
+        if !listed.is_empty() {
+            return listed.to_vec();
         }
-        FOLDS.filter(|fold| !self.train.contains(fold) && !self.holdout.contains(fold)).collect()
+        FOLDS
+            .filter(|fold| ![&self.train, &self.holdout, &self.test].iter().any(|part| part.contains(fold)))
+            .collect()
     }
 }
 
@@ -121,22 +125,18 @@ fn chains<'a>(words: impl Iterator<Item = &'a Word>, schema: &Arc<Schema>) -> Re
 }
 
 /// Reads all words; lines that begin with `#` are comments.
-fn parse(name: &str, from: &mut dyn BufRead) -> Result<Vec<Word>> {
-    let mut lines = Lines::new(name, from);
+fn parse(mut lines: Lines<'_>) -> Result<Vec<Word>> {
     let (mut words, mut last) = (Vec::<Word>::new(), (String::new(), 0_usize));
     while let Some(line) = lines.next()? {
         if line.text.is_empty() || line.text.starts_with('#') {
             continue;
         }
-        let mut fields = Fields { line, at: 0 };
-        let word = fields.next("a word", |text| (!text.is_empty()).then_some(text))?;
+        let mut fields = Fields::new(line, '\t');
+        let word = fields.name("a word")?;
         let same = !words.is_empty() && word == last.0;
-        let (position, place) = (if same { last.1 + 1 } else { 1 }, fields.at);
-        let got = fields.next("a position", |text| text.parse::<usize>().ok())?;
-        if got != position {
-            return Err(line.error(place, format!("position {position} of word `{word}`"), got));
-        }
-        let place = fields.at;
+        let position = if same { last.1 + 1 } else { 1 };
+        fields.count(position, format_args!("word `{word}`"))?;
+        let place = fields.at();
         let fold = fields
             .next("a fold from 0 to 9", |text| text.parse().ok().filter(|fold| FOLDS.contains(fold)))?;
         let letter = fields.next("a letter from a to z", |text| match text.as_bytes() {
@@ -158,37 +158,7 @@ fn parse(name: &str, from: &mut dyn BufRead) -> Result<Vec<Word>> {
         }
         words.letters.push((letter, image));
     }
-    if words.is_empty() {
-        lines.nothing()?;
-    }
-    Ok(words)
-}
-
-/// The fields of a line, one after the other.
-struct Fields<'a> {
-    line: Line<'a>,
-    at: usize,
-}
-
-impl<'a> Fields<'a> {
-    /// The next field as what is wanted of it.
-    fn next<T>(&mut self, want: &str, read: impl FnOnce(&'a str) -> Option<T>) -> Result<T> {
-        let Some(rest) = self.line.text.get(self.at..) else {
-            return Err(self.line.error(self.line.text.len(), want, "the end of the line"));
-        };
-        let field = rest.split('\t').next().unwrap_or_default();
-        let value = read(field).ok_or_else(|| self.line.error(self.at, want, format!("`{field}`")))?;
-        self.at += field.len() + 1;
-        Ok(value)
-    }
-
-    /// Refuses more fields.
-    fn end(&self) -> Result<()> {
-        match self.line.text.get(self.at..) {
-            Some(more) => Err(self.line.error(self.at, "the end of the line", format!("`{more}`"))),
-            None => Ok(()),
-        }
-    }
+    if words.is_empty() { Err(lines.nothing()) } else { Ok(words) }
 }
 
 #[cfg(test)]
@@ -199,7 +169,7 @@ mod tests {
     const O: &str = "000000707c46c3818181838ef8000000";
 
     fn read(text: &str) -> Result<Vec<Word>, String> {
-        parse("f", &mut text.as_bytes()).map_err(|error| error.to_string())
+        parse(Lines::new("f", &mut text.as_bytes())).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -246,15 +216,23 @@ mod tests {
             assert_eq!(source.check().unwrap_err().to_string(), message);
         };
         let want = "folds from 0 to 9, none of them twice or in two parts";
-        refused(Ocr { train: vec![], ..Ocr::default() }, "`train` must be at least one fold, got none");
+        let want_some = "`train` must be folds, or `test`, got none in both";
+        refused(Ocr { train: vec![], ..Ocr::default() }, want_some);
         refused(Ocr { train: vec![10], ..Ocr::default() }, &format!("`train` must be {want}, got 10"));
         refused(Ocr { test: vec![0, 1], ..Ocr::default() }, &format!("`test` must be {want}, got 1"));
         refused(
             Ocr { train: FOLDS.collect(), ..Ocr::default() },
             "`test` must be at least one fold, got none, since other parts have them all",
         );
-        assert_eq!(Ocr { holdout: vec![0], ..Ocr::default() }.others(), [2, 3, 4, 5, 6, 7, 8, 9]);
-        assert_eq!(Ocr { test: vec![4], ..Ocr::default() }.others(), [4]);
+        refused(
+            Ocr { train: vec![], test: FOLDS.collect(), ..Ocr::default() },
+            "`train` must be at least one fold, got none, since other parts have them all",
+        );
+        let tested = |source: Ocr| source.folds(&source.test);
+        assert_eq!(tested(Ocr { holdout: vec![0], ..Ocr::default() }), [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(tested(Ocr { test: vec![4], ..Ocr::default() }), [4]);
+        let large = Ocr { train: vec![], holdout: vec![9], test: vec![0], ..Ocr::default() };
+        assert_eq!(large.folds(&large.train), [1, 2, 3, 4, 5, 6, 7, 8]);
     }
 
     #[test]
@@ -275,5 +253,26 @@ mod tests {
         let source = Ocr { train: vec![0, 1], holdout: vec![2], test: vec![9], ..Ocr::default() };
         let splits = source.load(&Seed::new(1)).unwrap();
         assert_eq!((splits.train.len(), splits.holdout.unwrap().len(), splits.test.len()), (1_330, 684, 675));
+        let words = [626, 704, 684, 698, 693, 651, 739, 717, 690, 675];
+        for (fold, n) in FOLDS.zip(words) {
+            let source = Ocr { train: vec![], test: vec![fold], ..Ocr::default() };
+            let splits = source.load(&Seed::new(1)).unwrap();
+            assert_eq!((splits.train.len(), splits.test.len()), (6_877 - n, n), "fold {fold}");
+        }
+    }
+
+    #[test]
+    #[ignore = "needs CRF_DATA"]
+    fn diotte_trains_on_6200_random_words() {
+        let source = "type = \"held-out\"\nsource = \"ocr\"\nof = \"all\"\nsequences = 677";
+        let source: Box<dyn Source> = toml::from_str(source).unwrap();
+        source.check().unwrap();
+        let splits = [1, 2].map(|seed| source.load(&Seed::new(seed)).unwrap());
+        let size = |data: &Dataset| (data.len(), data.n_positions());
+        for Splits { train, holdout, test } in &splits {
+            assert_eq!((train.len(), test.len(), holdout.is_none()), (6_200, 677, true));
+            assert_eq!(size(train).1 + size(test).1, 52_152);
+        }
+        assert_ne!(splits[0].test, splits[1].test);
     }
 }

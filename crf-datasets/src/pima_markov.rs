@@ -1,11 +1,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crf_core::{Channel, ChannelKind, Result, Schema, Seed, Source, Splits, Value};
+use crf_core::{Result, Schema, Seed, Source, Splits, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{LabelChain, coin, labels};
+use crate::binary::{coin, labels};
+use crate::channels::real;
+use crate::label_chain::LabelChain;
 use crate::parts::Parts;
 use crate::pima_pools::{self, ATTRIBUTES, Pools};
 use crate::size::Size;
@@ -82,9 +84,8 @@ impl Source for PimaMarkov {
     /// Reads the file anew, in half a millisecond: too little beside the training that follows to keep a
     /// copy.
     fn load(&self, seed: &Seed) -> Result<Splits> {
-        let channels = ATTRIBUTES.map(|name| Channel { name: name.into(), kind: ChannelKind::Real });
-        let schema = Arc::new(Schema::chain(channels.to_vec(), labels())?);
-        let chain = LabelChain::new("stay", self.stay)?;
+        let schema = Arc::new(Schema::chain(real(ATTRIBUTES.map(String::from)), labels())?);
+        let chain = LabelChain::new("stay", self.stay, 2)?;
         let pools = match self.pool {
             Pool::Csv => {
                 let rows = pima_pools::read(&self.file, std::env::var_os("CRF_DATA"))?;
@@ -93,13 +94,9 @@ impl Source for PimaMarkov {
             Pool::Gaussian => Pools::Gaussian,
         };
         self.parts().draw(&schema, seed, |part, length, rng, out| {
-            let mut label = None;
-            for _ in 0..length {
-                let y = chain.step(label, rng);
-                out.push(&pools.draw(part, y, rng).map(Value::Real), Some(y))?;
-                label = Some(y);
-            }
-            out.end_chain()
+            chain.fill(length, 1, rng, out, |y, rng, values| {
+                values.extend(pools.draw(part, y, rng).map(Value::Real));
+            })
         })
     }
 }

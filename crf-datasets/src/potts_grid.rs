@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use crf_core::{Alphabet, Channel, ChannelKind, Graph, Result, Seed, Source, Splits, Value, require};
+use crf_core::{Channel, ChannelKind, Graph, Result, Seed, Source, Splits, Value, require};
 use rand_distr::Distribution as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::grid::{Grid, Potts};
+use crate::label_chain::numbered;
 use crate::noise::noise;
 
 /// Noisy images of smooth label fields: a Potts model on a grid (Geman & Geman 1984).
@@ -79,8 +80,7 @@ impl Source for PottsGrid {
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let channels = vec![Channel { name: "brightness".into(), kind: ChannelKind::Real }];
-        let labels = Alphabet::new((0..self.labels).map(|label| label.to_string()));
-        let (noise, schema) = (noise(self.noise)?, Arc::new(Grid::schema(channels, labels)?));
+        let (noise, schema) = (noise(self.noise)?, Arc::new(Grid::schema(channels, numbered(self.labels))?));
         let (edges, n_nodes) = (self.grid().edges(), self.rows * self.columns);
         let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
         let (couplings, fields) = (vec![self.coupling; edges.len()], vec![0.0; n_nodes * self.labels]);

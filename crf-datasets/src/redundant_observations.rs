@@ -1,10 +1,12 @@
 use std::sync::Arc;
 
-use crf_core::{Channel, ChannelKind, Result, Schema, Seed, Source, Splits, require};
+use crf_core::{Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{LabelChain, coin, labels, noisy_copy};
+use crate::binary::{coin, labels, noisy_copy};
+use crate::channels::real;
+use crate::label_chain::LabelChain;
 use crate::parts::Parts;
 use crate::size::Size;
 
@@ -70,23 +72,15 @@ impl Source for RedundantObservations {
     fn load(&self, seed: &Seed) -> Result<Splits> {
         let sorts = ["redundant", "independent"].into_iter();
         let names = sorts.flat_map(|sort| (1..=self.copies).map(move |k| format!("{sort}{k}")));
-        let channels = names.map(|name| Channel { name, kind: ChannelKind::Real }).collect();
-        let schema = Arc::new(Schema::chain(channels, labels())?);
-        let chain = LabelChain::new("stay", self.stay)?;
+        let schema = Arc::new(Schema::chain(real(names), labels())?);
+        let chain = LabelChain::new("stay", self.stay, 2)?;
         let once = coin("noise_redundant", self.noise_redundant)?;
         let each = coin("noise_independent", self.noise_independent)?;
-        let mut values = Vec::with_capacity(2 * self.copies);
         self.parts().draw(&schema, seed, |_, length, rng, out| {
-            let mut label = None;
-            for _ in 0..length {
-                let y = chain.step(label, rng);
-                values.clear();
+            chain.fill(length, 1, rng, out, |y, rng, values| {
                 values.resize(self.copies, noisy_copy(y, once, rng));
                 values.extend((0..self.copies).map(|_| noisy_copy(y, each, rng)));
-                out.push(&values, Some(y))?;
-                label = Some(y);
-            }
-            out.end_chain()
+            })
         })
     }
 }

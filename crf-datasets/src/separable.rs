@@ -1,11 +1,13 @@
 use std::sync::Arc;
 
-use crf_core::{Alphabet, Channel, ChannelKind, Label, Result, Schema, Seed, Source, Splits, Value, require};
+use crf_core::{Label, Result, Schema, Seed, Source, Splits, Value, require};
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::channels::real;
+use crate::label_chain::numbered;
 use crate::parts::Parts;
 use crate::size::Size;
 
@@ -75,9 +77,7 @@ impl Source for Separable {
     fn load(&self, seed: &Seed) -> Result<Splits> {
         let signals = (0..self.labels).map(|k| format!("x{k}"));
         let names = signals.chain((0..self.noise).map(|k| format!("noise{k}")));
-        let channels = names.map(|name| Channel { name, kind: ChannelKind::Real }).collect();
-        let labels = Alphabet::new((0..self.labels).map(|y| y.to_string()));
-        let schema = Arc::new(Schema::chain(channels, labels)?);
+        let schema = Arc::new(Schema::chain(real(names), numbered(self.labels))?);
         let mut x = vec![0.0; self.labels + self.noise];
         let mut values = Vec::with_capacity(x.len());
         let splits = self.parts().draw(&schema, seed, |_, length, rng, out| {

@@ -3,7 +3,9 @@
 
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
-    CoupledChains, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid, RedundantObservations, Size,
+    CoupledChains, HiddenTransformation, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
+    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size, StateOrTransition, Transformation,
+    WeakObservations, WeaklyRelevant,
 };
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
@@ -14,6 +16,11 @@ fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source
         Box::new(RedundantObservations { copies: 2, train, holdout, test, ..Default::default() }),
         Box::new(ObservationDrivenTransitions { train, holdout, test, ..Default::default() }),
         Box::new(PimaMarkov { pool: Pool::Gaussian, train, holdout, test, ..Default::default() }),
+        Box::new(NoisyIndicators { labels: 2, train, holdout, test, ..Default::default() }),
+        Box::new(WeakObservations { distance: 2, train, holdout, test, ..Default::default() }),
+        Box::new(WeaklyRelevant { train, holdout, test, ..Default::default() }),
+        Box::new(StateOrTransition { train, holdout, test, ..Default::default() }),
+        Box::new(HiddenTransformation { train, holdout, test, ..Default::default() }),
     ]
 }
 
@@ -26,9 +33,17 @@ fn size(data: &Dataset) -> Vec<usize> {
     (0..data.len()).map(|i| data.range(i).len()).collect()
 }
 
+/// Those whose labels depend on all observations of their sequence too.
+fn all_sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source>> {
+    let mut all = sources(train, holdout, test);
+    all.push(Box::new(LogLinearChain { labels: 2, train, holdout, test, ..Default::default() }));
+    all
+}
+
 #[test]
 fn parts_have_the_asked_sizes_and_one_schema() {
-    for source in sources(SMALL, Some(Size { sequences: 1, length: 7 }), Size { sequences: 2, length: 5 }) {
+    for source in all_sources(SMALL, Some(Size { sequences: 1, length: 7 }), Size { sequences: 2, length: 5 })
+    {
         let splits = load(&*source, 1);
         let holdout = splits.holdout.unwrap();
         assert_eq!(size(&splits.train), [40, 40, 40]);
@@ -43,14 +58,14 @@ fn parts_have_the_asked_sizes_and_one_schema() {
 
 #[test]
 fn a_holdout_is_there_only_when_asked_for() {
-    for source in sources(SMALL, None, SMALL) {
+    for source in all_sources(SMALL, None, SMALL) {
         assert!(load(&*source, 1).holdout.is_none());
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_data_and_another_seed_other_data() {
-    for source in sources(SMALL, Some(SMALL), SMALL) {
+    for source in all_sources(SMALL, Some(SMALL), SMALL) {
         let (a, b, c) = (load(&*source, 1), load(&*source, 1), load(&*source, 2));
         assert_eq!((&a.train, &a.holdout, &a.test), (&b.train, &b.holdout, &b.test));
         assert_ne!(a.train, c.train);
@@ -89,7 +104,7 @@ fn graphs_depend_on_the_seed_alone_whatever_thread_draws_them() {
 #[test]
 fn a_sequence_depends_neither_on_the_number_of_sequences_nor_on_other_parts() {
     let more = Size { sequences: 5, length: 40 };
-    for (few, many) in sources(SMALL, None, SMALL).iter().zip(sources(more, Some(SMALL), more)) {
+    for (few, many) in all_sources(SMALL, None, SMALL).iter().zip(all_sources(more, Some(SMALL), more)) {
         let (few, many) = (load(&**few, 1), load(&*many, 1));
         assert_eq!(few.train, many.train.subset(&[0, 1, 2]));
         assert_eq!(few.test, many.test.subset(&[0, 1, 2]));
@@ -114,13 +129,13 @@ fn refused(source: &dyn Source, message: &str) {
 #[test]
 fn sizes_of_zero_are_refused() {
     let (no_sequence, no_length) = (Size { sequences: 0, length: 1 }, Size { sequences: 1, length: 0 });
-    for source in sources(no_sequence, None, SMALL) {
+    for source in all_sources(no_sequence, None, SMALL) {
         refused(&*source, "`train.sequences` must be at least 1, got 0");
     }
-    for source in sources(SMALL, Some(no_length), SMALL) {
+    for source in all_sources(SMALL, Some(no_length), SMALL) {
         refused(&*source, "`holdout.length` must be at least 1, got 0");
     }
-    for source in sources(SMALL, None, no_length) {
+    for source in all_sources(SMALL, None, no_length) {
         refused(&*source, "`test.length` must be at least 1, got 0");
     }
 }
@@ -128,7 +143,15 @@ fn sizes_of_zero_are_refused() {
 #[test]
 fn settings_out_of_range_are_refused_before_and_while_drawing() {
     refused(&RedundantObservations { copies: 0, ..Default::default() }, "`copies` must be at least 1, got 0");
-    let bad: [(Box<dyn Source>, &str); 6] = [
+    let chain = LogLinearChain::default;
+    refused(&LogLinearChain { labels: 1, ..chain() }, "`labels` must be at least 2, got 1");
+    refused(&LogLinearChain { channels: 0, ..chain() }, "`channels` must be at least 1, got 0");
+    let want = "`scale` must be a number between 0 and 100, got NaN";
+    refused(&LogLinearChain { scale: f64::NAN, ..chain() }, want);
+    refused(&NoisyIndicators { labels: 1, ..Default::default() }, "`labels` must be at least 2, got 1");
+    let want = "`noise` must be a finite number of at least 0, got -1";
+    refused(&NoisyIndicators { noise: -1.0, ..Default::default() }, want);
+    let bad: [(Box<dyn Source>, &str); 11] = [
         (Box::new(RedundantObservations { stay: 1.5, ..Default::default() }), "`stay`, 1.5"),
         (
             Box::new(RedundantObservations { noise_redundant: -0.1, ..Default::default() }),
@@ -141,12 +164,47 @@ fn settings_out_of_range_are_refused_before_and_while_drawing() {
         (Box::new(ObservationDrivenTransitions { p: 2.0, ..Default::default() }), "`p`, 2"),
         (Box::new(ObservationDrivenTransitions { noise: 2.0, ..Default::default() }), "`noise`, 2"),
         (Box::new(PimaMarkov { pool: Pool::Gaussian, stay: -1.0, ..Default::default() }), "`stay`, -1"),
+        (Box::new(NoisyIndicators { stay: 2.0, ..Default::default() }), "`stay`, 2"),
+        (Box::new(WeakObservations { stay: 2.0, ..Default::default() }), "`stay`, 2"),
+        (Box::new(WeaklyRelevant { stay: 2.0, ..Default::default() }), "`stay`, 2"),
+        (Box::new(StateOrTransition { stay: 2.0, ..Default::default() }), "`stay`, 2"),
+        (Box::new(HiddenTransformation { stay: 2.0, ..Default::default() }), "`stay`, 2"),
     ];
     for (source, about) in bad {
         let (key, got) = about.split_once(", ").unwrap();
         refused(&*source, &format!("{key} must be a probability between 0 and 1, got {got}"));
         assert!(matches!(source.load(&Seed::new(1)), Err(Error::Setting { .. })), "{about}");
     }
+}
+
+#[test]
+fn settings_of_selection_data_out_of_range_are_refused() {
+    let weak = WeakObservations::default;
+    refused(&WeakObservations { distance: 0, ..weak() }, "`distance` must be at least 1, got 0");
+    refused(&WeakObservations { observations: 0, ..weak() }, "`observations` must be at least 1, got 0");
+    let want = "`lowest` must be a probability between 0 and 1, got -1";
+    refused(&WeakObservations { lowest: -1.0, ..weak() }, want);
+    for (highest, got) in [(0.4, "0.4"), (1.1, "1.1"), (f64::NAN, "NaN")] {
+        let want = format!("`highest` must be a probability of at least `lowest`, got {got}");
+        refused(&WeakObservations { highest, ..weak() }, &want);
+    }
+    let groups = WeaklyRelevant::default;
+    refused(&WeaklyRelevant { groups: 0, ..groups() }, "`groups` must be at least 1, got 0");
+    refused(&WeaklyRelevant { step: 1.5, ..groups() }, "`step` must be between 0 and 1, got 1.5");
+    let want = "`noise` must be a finite number of at least 0, got -1";
+    refused(&WeaklyRelevant { noise: -1.0, ..groups() }, want);
+    let pairs = StateOrTransition::default;
+    refused(&StateOrTransition { pairs: 0, ..pairs() }, "`pairs` must be at least 1, got 0");
+    refused(&StateOrTransition { noise: -1.0, ..pairs() }, want);
+    let hidden = HiddenTransformation::default;
+    refused(&HiddenTransformation { channels: 0, ..hidden() }, "`channels` must be at least 1, got 0");
+    let want = "`strength` must be above 0 and at most 20, got 0";
+    refused(&HiddenTransformation { strength: 0.0, ..hidden() }, want);
+    let truth = Transformation::Threshold(1.0);
+    let want = "`threshold` must be above -1 and below 1, got 1";
+    refused(&HiddenTransformation { truth, ..hidden() }, want);
+    let truth = Transformation::Power(0);
+    refused(&HiddenTransformation { truth, ..hidden() }, "`power` must be from 1 to 64, got 0");
 }
 
 #[test]
@@ -207,19 +265,41 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
     assert!(error.contains("unknown field `len`"), "{error}");
 }
 
+/// The sources that stand for data of a paper.
+const PAPERS: &[&str] = &[
+    "activity-older",
+    "coupled-chains",
+    "gesture-phase",
+    "gestures",
+    "hidden-transformation",
+    "hyphen",
+    "ising-grid",
+    "log-linear-chain",
+    "nettalk",
+    "noisy-indicators",
+    "observation-driven-transitions",
+    "ocr",
+    "pima-markov",
+    "potts-grid",
+    "redundant-observations",
+    "separable",
+    "state-or-transition",
+    "weak-observations",
+    "weakly-relevant",
+];
+
 #[test]
 fn every_source_is_listed_with_a_one_line_summary() {
     let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
     let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
-    let generators = ["coupled-chains", "ising-grid", "observation-driven-transitions", "pima-markov"];
-    let generators = [&generators[..], &["potts-grid", "redundant-observations", "separable"]].concat();
-    let mut all = [&generators[..], &["file", "held-out", "linked", "ocr"]].concat();
+    let wrappers = ["file", "held-out", "linked"];
+    let mut all = [PAPERS, &wrappers].concat();
     all.sort_unstable();
     assert_eq!(tags, all);
     for plugin in listed {
         let summary = plugin.summary();
         let cites = summary.contains("19") || summary.contains("20");
-        assert!((!generators.contains(&plugin.tag) || cites) && summary.len() < 110, "{summary}");
+        assert!((wrappers.contains(&plugin.tag) || cites) && summary.len() < 110, "{summary}");
     }
 }
 

@@ -7,8 +7,9 @@ use crf_core::{
     Corpus, Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
 };
 use crf_datasets::{
-    CoupledChains, IsingGrid, ObservationDrivenTransitions, PimaMarkov, Pool, PottsGrid,
-    RedundantObservations, Signs, Size,
+    CoupledChains, HiddenTransformation, IsingGrid, LogLinearChain, NoisyIndicators,
+    ObservationDrivenTransitions, Observed, PimaMarkov, Pool, PottsGrid, RedundantObservations, Signs, Size,
+    StateOrTransition, Transformation, WeakObservations, WeaklyRelevant,
 };
 
 const N: usize = 40_000;
@@ -129,6 +130,164 @@ fn gaussian_pima_has_the_means_and_deviations_of_the_file() {
     for (label, mean, deviation) in [(0, 109.98, 26.141), (1, 141.257, 31.94)] {
         let of: Vec<f64> = (0..N).filter(|&t| y[t] == label).map(|t| glucose[t]).collect();
         normal(&of, mean, deviation);
+    }
+}
+
+#[test]
+fn indicators_are_seen_through_noise_of_their_own() {
+    let data = train(&NoisyIndicators { stay: 0.8, noise: 0.4, train: LONG, ..Default::default() });
+    let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+    near(count(N - 1, |t| y[t] == y[t + 1]), N - 1, 0.8);
+    near(count(N - 1, |t| (y[t] + 1) % 3 == y[t + 1]), N - 1, 0.1);
+    for channel in 0..3 {
+        for label in 0..3 {
+            let of = (0..N).filter(|&t| y[t] == label).map(|t| x.real(channel)[t]);
+            normal(&of.collect::<Vec<_>>(), f64::from(u8::from(channel == label as usize)), 0.4);
+        }
+    }
+    let both =
+        count(N, |t| x.real(0)[t] > f64::from(u8::from(y[t] == 0)) && x.real(1)[t] > f64::from(y[t] % 2));
+    near(both, N, 0.25);
+}
+
+#[test]
+fn diotte_has_nine_unary_and_twenty_seven_binary_weights() {
+    let data = Arc::new(train(&NoisyIndicators::default()));
+    assert_eq!((data.len(), data.n_positions()), (900, 9000));
+    let features = r#"[{"state": "value"}, {"transition": {"type": "window", "before": 1, "over": "mean"}}]"#;
+    let fitted = serde_json::from_str::<Features>(features).unwrap().fit(&data).unwrap();
+    let corpus = fitted.encode(data.clone()).unwrap();
+    let map = fitted.map(&corpus).unwrap();
+    assert_eq!((map.state().len(), map.transition().len()), (9, 27));
+    // With weight 1 on `y'=0 ∧ y=0 ∧ x0` alone, a labelling of zeros scores half of all sums of neighbours.
+    let weight = |k: usize| f64::from(u8::from(map.name(k) == "y'=0 ∧ y=0 ∧ mean(x0, -1..+0)"));
+    let model = LogLinear::new(Arc::new(fitted.map(&corpus).unwrap()), (0..map.len()).map(weight).collect());
+    let (model, mut scratch) = (model.unwrap(), Scratch::new());
+    let model = model.bind(&corpus).unwrap();
+    let x = data.sequence(0).real(0);
+    let sums: f64 = x.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0).sum();
+    let score = model.fill(0, &mut scratch).unwrap().score(&[0; 10]);
+    assert!((score - sums).abs() < 1e-12, "{score} for {sums}");
+}
+
+#[test]
+fn labels_are_like_those_so_many_steps_back() {
+    for distance in [1, 2, 5] {
+        let data = train(&WeakObservations { distance, observations: 1, train: LONG, ..Default::default() });
+        let y = labels(&data.sequence(0));
+        for k in 1..6 {
+            let agree = if k == distance {
+                0.9
+            } else if k % distance == 0 {
+                (1.0 + 0.8_f64.powi((k / distance) as i32)) / 2.0 // of a symmetric chain
+            } else {
+                0.5
+            };
+            // Neighbours are alike, so a count varies more than one of independent cases: by a factor below 4.
+            let n = N - k;
+            let share = count(n, |t| y[t] == y[t + k]) as f64 / n as f64;
+            assert!((share - agree).abs() < 16.0 * (0.25 / n as f64).sqrt(), "{distance} {k} {share}");
+        }
+    }
+}
+
+#[test]
+fn weak_observations_are_one_with_probabilities_of_the_range() {
+    let source =
+        WeakObservations { lowest: 0.2, highest: 0.6, train: LONG, test: LONG, ..Default::default() };
+    let splits = source.load(&Seed::new(7)).unwrap();
+    let share = |data: &Dataset, c: usize, label: Label| {
+        let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+        let n = count(N, |t| y[t] == label);
+        count(N, |t| y[t] == label && right(x.real(c)[t], 1)) as f64 / n as f64
+    };
+    let all: Vec<f64> =
+        (0..50).flat_map(|c| [share(&splits.train, c, 0), share(&splits.train, c, 1)]).collect();
+    assert!(all.iter().all(|share| (0.18..0.62).contains(share)));
+    // 100 draws that are uniform.
+    let mean = all.iter().sum::<f64>() / 100.0;
+    assert!((mean - 0.4).abs() < 4.0 * 0.4 / 1200.0_f64.sqrt(), "{mean}");
+    assert!(all.iter().any(|&share| share < 0.25) && all.iter().any(|&share| share > 0.55));
+    assert!(all.chunks(2).any(|of| (of[0] - of[1]).abs() > 0.2));
+    // One observation model for all parts of a trial.
+    for c in 0..50 {
+        assert!((share(&splits.test, c, 1) - all[2 * c + 1]).abs() < 0.03);
+    }
+}
+
+#[test]
+fn weak_copies_are_replaced_ever_more_often_and_together() {
+    let source =
+        WeaklyRelevant { groups: 2, copies: 4, step: 0.2, noise: 2.0, train: LONG, ..Default::default() };
+    let data = train(&source);
+    let names: Vec<&str> = data.schema().channels().iter().map(|channel| channel.name.as_str()).collect();
+    assert_eq!(names[..6], ["strong1", "weak1-1", "weak1-2", "weak1-3", "weak1-4", "strong2"]);
+    let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+    for strong in [0, 5] {
+        for (label, mean) in [(0, -1.0), (1, 1.0)] {
+            let of = (0..N).filter(|&t| y[t] == label).map(|t| x.real(strong)[t]);
+            normal(&of.collect::<Vec<_>>(), mean, 2.0);
+        }
+        for j in 1..=4 {
+            let replaced = |j: usize, t: usize| x.real(strong + j)[t] != x.real(strong)[t];
+            near(count(N, |t| replaced(j, t)), N, 0.2 * j as f64);
+            assert!((0..N).all(|t| j == 4 || !replaced(j, t) || replaced(j + 1, t)));
+            for label in 0..2 {
+                let of = (0..N).filter(|&t| y[t] == label && replaced(j, t)).map(|t| x.real(strong + j)[t]);
+                normal(&of.collect::<Vec<_>>(), 0.0, 8.0_f64.sqrt());
+            }
+        }
+    }
+    let replaced = |strong: usize, t: usize| x.real(strong + 2)[t] != x.real(strong)[t];
+    near(count(N, |t| replaced(0, t) && replaced(5, t)), N, 0.4 * 0.4);
+}
+
+#[test]
+fn transition_channels_tell_changes_and_state_channels_labels() {
+    let data = train(&StateOrTransition { pairs: 2, noise: 0.5, train: LONG, ..Default::default() });
+    let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+    near(count(N - 1, |t| y[t] == y[t + 1]), N - 1, 0.75);
+    for pair in [0, 2] {
+        for bit in [0, 1] {
+            let mean = 2.0 * f64::from(bit) - 1.0;
+            let state = (0..N).filter(|&t| y[t] == bit).map(|t| x.real(pair)[t]);
+            normal(&state.collect::<Vec<_>>(), mean, 0.5);
+            let change = (1..N).filter(|&t| y[t] ^ y[t - 1] == bit).map(|t| x.real(pair + 1)[t]);
+            normal(&change.collect::<Vec<_>>(), mean, 0.5);
+        }
+    }
+    // A first position has changed as often as any other.
+    let many = Size { sequences: 4000, length: 1 };
+    let data = train(&StateOrTransition { noise: 0.0, train: many, ..Default::default() });
+    let changed = |i: usize| data.sequence(i).real(1)[0] == 1.0;
+    near(count(4000, changed), 4000, 0.25);
+    near(count(4000, |i| changed(i) && data.sequence(i).labels()[0] == Some(1)), 4000, 0.125);
+}
+
+#[test]
+fn evidence_is_the_hidden_transformation() {
+    const BINS: usize = 10;
+    for truth in [Transformation::Threshold(0.2), Transformation::Power(1), Transformation::Power(4)] {
+        let strength = 1.5;
+        let data =
+            train(&HiddenTransformation { truth, strength, channels: 2, train: LONG, ..Default::default() });
+        let (x, y) = (data.sequence(0), labels(&data.sequence(0)));
+        let g = |x: f64| match truth {
+            Transformation::Threshold(at) => f64::from(u8::from(x > at)),
+            Transformation::Power(degree) => x.powi(degree as i32),
+        };
+        for label in 0..2 {
+            // The density by the midpoint rule, 1,000 points a bin.
+            let sign = 2.0 * f64::from(label) - 1.0;
+            let points = (0..1000 * BINS).map(|k| -1.0 + (2.0 * k as f64 + 1.0) / (1000 * BINS) as f64);
+            let density: Vec<f64> = points.map(|x| (sign * strength / 2.0 * g(x)).exp()).collect();
+            let z: f64 = density.iter().sum();
+            let n = count(N, |t| y[t] == label);
+            for (bin, density) in density.chunks(1000).enumerate() {
+                let within = |t: usize| ((x.real(1)[t] + 1.0) / 2.0 * BINS as f64) as usize == bin;
+                near(count(N, |t| y[t] == label && within(t)), n, density.iter().sum::<f64>() / z);
+            }
+        }
     }
 }
 
@@ -275,6 +434,56 @@ fn ising_grids_follow_the_log_linear_model_that_their_documentation_states() {
         let lowest = couplings.fold(0.0, f64::min);
         assert!(if signs == Signs::Mixed { lowest < -0.85 } else { lowest == 0.0 }, "{lowest}");
     }
+}
+
+#[test]
+fn log_linear_chains_have_the_weights_that_they_tell() {
+    for (observed, labels_of, channels) in [(Observed::Binary, 2, 3), (Observed::Real, 3, 2)] {
+        let size = Size { sequences: 3000, length: 4 };
+        let source =
+            LogLinearChain { observed, labels: labels_of, channels, train: size, ..Default::default() };
+        let data = Arc::new(train(&source));
+        let features = r#"["transition", {"state": "value"}]"#;
+        let fitted = serde_json::from_str::<Features>(features).unwrap().fit(&data).unwrap();
+        let corpus = fitted.encode(data.clone()).unwrap();
+        let map = Arc::new(fitted.map(&corpus).unwrap());
+        let truth = source.weights().unwrap();
+        assert_eq!(map.len(), truth.len());
+        let weights: Vec<f64> = (0..map.len()).map(|k| truth[&map.name(k)]).collect();
+        for (k, &weight) in weights.iter().enumerate() {
+            assert!(weight.abs() > 1e-3 && weight.abs() < 4.0, "{} {weight}", map.name(k));
+        }
+        let model = LogLinear::new(map.clone(), weights).unwrap();
+        for label in 0..labels_of as Label {
+            for c in 0..channels {
+                let with = |i: usize, y: &[Label]| {
+                    let x = data.sequence(i).real(c);
+                    y.iter().zip(x).filter(|(y, _)| **y == label).map(|(_, x)| x).sum()
+                };
+                unbiased(&model, &corpus, with);
+            }
+            for before in 0..labels_of as Label {
+                unbiased(&model, &corpus, |_, y| count(3, |t| y[t] == before && y[t + 1] == label) as f64);
+            }
+        }
+        let x: Vec<f64> = (0..data.len()).flat_map(|i| data.sequence(i).real(0).to_vec()).collect();
+        match observed {
+            Observed::Real => normal(&x, 0.0, 1.0),
+            Observed::Binary => near(x.iter().filter(|&&x| right(x, 1)).count(), x.len(), 0.5),
+        }
+    }
+}
+
+#[test]
+fn the_truth_of_a_log_linear_chain_is_its_settings_alone() {
+    let weights = |model| LogLinearChain { model, ..Default::default() }.weights().unwrap();
+    assert_ne!(weights(1), weights(2));
+    let sum =
+        |part: &str| weights(1).iter().filter(|(name, _)| name.ends_with(part)).map(|(_, w)| w).sum::<f64>();
+    for g in 0..5 {
+        assert!(sum(&format!(" x{g}")).abs() < 1e-12);
+    }
+    assert!((0..3).map(|y| sum(&format!("∧ y={y}"))).sum::<f64>().abs() < 1e-12);
 }
 
 #[test]
