@@ -200,3 +200,33 @@ fn a_missing_file_is_named() {
     let error = error.expect_err("no file").to_string();
     assert!(error.starts_with("no/such.toml: No such file"), "{error}");
 }
+
+/// An experiment of two methods that share what the table `defaults` has.
+fn shared(defaults: &str, second: &str) -> String {
+    let head = "title = \"\"\ntrials = 1\nseed = 1\ndataset = \"noisy-copies\"\n";
+    format!("{head}[defaults]\n{defaults}\n[methods.A]\n[methods.B]\n{second}\n")
+}
+
+#[test]
+fn methods_have_what_defaults_say_and_they_do_not() {
+    let defaults = "features = [\"intercept\"]\nlearner = { type = \"guess\", spread = 2.0 }";
+    let plan = load(&shared(defaults, "learner = { spread = 3.0 }")).expect("a right config");
+    let spread = |method: &str| plan.config["methods"][method]["learner"]["spread"].as_float();
+    assert_eq!((spread("A"), spread("B")), (Some(2.0), Some(3.0)));
+    let same = |method: &str| plan.config["methods"][method]["features"].clone();
+    assert_eq!(same("A"), same("B"));
+    assert!(plan.config.get("defaults").is_none());
+}
+
+#[test]
+fn a_mistake_in_defaults_is_placed_there() {
+    let wrong =
+        |defaults: &str, second: &str| load(&shared(defaults, second)).expect_err("wrong").to_string();
+    let guess = "features = [\"intercept\"]\nlearner = ";
+    let message = wrong(&format!("{guess}{{ type = \"guess\", spraed = 2.0 }}"), "");
+    assert_eq!(message, "exp.toml:7:29: unknown key `spraed`, did you mean `spread`?");
+    let message = wrong(&format!("{guess}\"guess\""), "learner = \"gess\"");
+    assert_eq!(message, "exp.toml:10:11: unknown name `gess`, did you mean `guess`?");
+    let error = load("title = \"\"\ndefaults = 3\n").expect_err("wrong").to_string();
+    assert_eq!(error, "exp.toml:2:12: `defaults` must be a table");
+}

@@ -30,17 +30,13 @@ pub fn parse(name: &str, text: &str, quick: bool, settings: &[Setting]) -> Resul
     let document = Document::parse(name, text)?;
     let mut config = document.value.clone();
     let over = KeyPath::of(["quick"]).remove(&mut config);
+    share(&document, &mut config)?;
     let mut plan = Plan::new(&config, true).map_err(|fault| placed(&document, fault, false, &[]))?;
     if let Some(over) = over {
         let mut config = plan.config.clone();
         match (&mut config, &over) {
             (Value::Table(config), Value::Table(over)) => merge(config, over),
-            _ => {
-                return Err(Error::config(
-                    document.place(&KeyPath::of(["quick"]), super::Side::Value),
-                    "`quick` must be a table",
-                ));
-            }
+            _ => return Err(no_table(&document, "quick")),
         }
         let small = Plan::new(&config, false).map_err(|fault| placed(&document, fault, true, &[]))?;
         plan = if quick { small } else { plan };
@@ -53,6 +49,28 @@ pub fn parse(name: &str, text: &str, quick: bool, settings: &[Setting]) -> Resul
         config = set::<Experiment>(&config, setting)?;
     }
     Plan::new(&config, false).map_err(|fault| placed(&document, fault, quick, settings))
+}
+
+/// Gives every method what `defaults` says and it does not.
+fn share(document: &Document, config: &mut Value) -> Result<()> {
+    let Some(defaults) = KeyPath::of([DEFAULTS]).remove(config) else { return Ok(()) };
+    let Value::Table(defaults) = defaults else { return Err(no_table(document, DEFAULTS)) };
+    let methods = config.get_mut("methods").and_then(Value::as_table_mut);
+    for method in methods.into_iter().flat_map(|methods| methods.iter_mut().map(|(_, method)| method)) {
+        if let Value::Table(own) = method {
+            let own = std::mem::replace(own, defaults.clone());
+            method.as_table_mut().into_iter().for_each(|all| merge(all, &own));
+        }
+    }
+    Ok(())
+}
+
+/// The table of what all methods have in common.
+const DEFAULTS: &str = "defaults";
+
+fn no_table(document: &Document, key: &str) -> Error {
+    let place = document.place(&KeyPath::of([key]), super::Side::Value);
+    Error::config(place, format!("`{key}` must be a table"))
 }
 
 /// The config with a setting of the command line.
@@ -71,7 +89,15 @@ pub(super) fn placed(document: &Document, fault: Fault, quick: bool, settings: &
         return Error::config(&setting.option, message);
     }
     let over = KeyPath::of(["quick"]).join(&path);
-    let path = if quick && document.contains(&over) { over } else { path };
+    let shared = match path.steps() {
+        [methods, _, rest @ ..] if methods == "methods" => KeyPath::of([DEFAULTS]).join(&KeyPath::of(rest)),
+        _ => path.clone(),
+    };
+    let path = match () {
+        () if quick && document.contains(&over) => over,
+        () if !document.contains(&path) && document.contains(&shared) => shared,
+        () => path,
+    };
     Error::config(document.place(&path, side), message)
 }
 
