@@ -208,10 +208,16 @@ impl FittedFeatures {
             &self.schema,
             &self.state,
             |kind| self.schema.n_labels(kind),
+            |pattern, kind| pattern.states(&self.schema, kind),
             |see| train.see_states(see),
         )?;
-        let transition =
-            Links::new(&self.schema, &self.transition, n_pairs, |see| train.see_transitions(see))?;
+        let transition = Links::new(
+            &self.schema,
+            &self.transition,
+            n_pairs,
+            |pattern, relation| pattern.pairs(&self.schema, relation),
+            |see| train.see_transitions(see),
+        )?;
         Ok(FeatureMap::new(self.schema.clone(), state, transition))
     }
 

@@ -11,6 +11,7 @@ mod names;
 mod schema;
 
 mod features;
+mod label_pattern;
 mod prototype;
 pub mod prototypes;
 
@@ -59,6 +60,7 @@ pub use crate::feature_map::{FeatureMap, Links, Target};
 pub use crate::features::{FeatureSpec, Features, FittedFeatures, Link, Pairs};
 pub use crate::graph::{Edge, Graph, Incidence, Shape};
 pub use crate::inference::{Inference, KBest, Labelling, Sampler};
+pub use crate::label_pattern::{LabelPattern, Labels};
 pub use crate::learner::{Fit, Iteration, Learner, Next, Problem, Run, Trace};
 pub use crate::log_linear::LogLinear;
 pub use crate::messages::{MessagePassing, Messages};

@@ -2,6 +2,7 @@ use std::fmt::Debug;
 
 use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
+use crate::label_pattern::Labels;
 use crate::schema::Schema;
 
 /// A rule that makes observation functions g(t, X); links then tie these to labels.
@@ -21,8 +22,8 @@ pub trait Prototype: Debug + Send + Sync {
 pub trait Encoder: Debug + Send + Sync {
     /// The functions, in the order of their numbers, for data of the schema they were fitted on.
     fn observations(&self, schema: &Schema) -> Vec<Observation>;
-    /// How many functions there are, if none is constant and none excludes another: then nobody needs to spell the names
-    /// of many to know it.
+    /// How many functions there are, if none is constant, none excludes another and all are for all labels: then nobody
+    /// needs to spell the names of many to know it.
     fn plain(&self) -> Option<usize> {
         None
     }
@@ -49,12 +50,14 @@ pub struct Observation {
     pub group: Option<u32>,
     /// The value everywhere, when it is the same everywhere: then it costs nothing per position.
     pub constant: Option<f64>,
+    /// The labels it can be tied to.
+    pub labels: Labels,
 }
 
 impl Observation {
     /// An ordinary function of the observations.
     pub fn new(name: impl Into<String>) -> Self {
-        Observation { name: name.into(), group: None, constant: None }
+        Observation { name: name.into(), group: None, constant: None, labels: None }
     }
 }
 

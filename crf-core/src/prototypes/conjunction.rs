@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Sequence};
 use crate::error::{Error, Result, require};
+use crate::label_pattern::both;
 use crate::plugin::{Named, named_list};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::inner::Inner;
@@ -59,6 +60,7 @@ impl Encoder for Fitted {
                     },
                     group: None,
                     constant: a.constant.zip(b.constant).map(|(a, b)| a * b),
+                    labels: both(&a.labels, &b.labels),
                 })
                 .collect();
         }

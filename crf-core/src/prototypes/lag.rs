@@ -60,6 +60,7 @@ impl Encoder for Fitted {
                 group: g.group.map(|group| k * groups + group),
                 // Beyond the ends even a constant is zero.
                 constant: g.constant.filter(|_| by == 0),
+                labels: g.labels.clone(),
             })
             .collect()
     }

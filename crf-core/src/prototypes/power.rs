@@ -63,6 +63,7 @@ impl Encoder for Fitted {
                 },
                 group: None,
                 constant: g.constant.map(|value| value.powi(degree as i32)),
+                labels: g.labels.clone(),
             })
             .collect()
     }

@@ -82,6 +82,7 @@ impl Encoder for Fitted {
             constant: g
                 .constant
                 .map(|value| if self.over == Over::Mean { value } else { f64::from(value != 0.0) }),
+            labels: g.labels,
         });
         taken.collect()
     }
