@@ -14,6 +14,7 @@ mod features;
 mod label_pattern;
 mod prototype;
 pub mod prototypes;
+mod relational;
 
 mod aligned;
 mod corpus;
