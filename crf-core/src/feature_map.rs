@@ -146,24 +146,26 @@ pub enum Target {
 }
 
 impl Links {
-    /// Ties every function to all its targets, or to those that fit its patterns, or to those with which `show` sees it.
+    /// Ties every function to all its targets, or to those that fit its patterns; of these, where a config asks for
+    /// observed ones, to those with which `show` sees it, if there is something to show.
     pub(crate) fn new(
         schema: &Arc<Schema>,
         parts: &[Part],
         n_targets: impl Fn(u16) -> usize,
         fitting: impl Fn(&LabelPattern, u16) -> Result<Vec<u32>>,
-        show: impl FnOnce(&mut dyn FnMut(u32, u16, u32)),
+        show: Option<impl FnOnce(&mut dyn FnMut(u32, u16, u32))>,
     ) -> Result<Self> {
         let functions = Functions::new(schema, parts)?;
         let (n_functions, owners) = (functions.len(), &functions.owners);
         let all = crate::graph::offsets(owners.iter().map(|&owner| n_targets(owner)));
         let observed = parts.iter().flat_map(|part| {
-            std::iter::repeat_n(part.pairs == Pairs::Observed, part.encoder.constants(schema).0)
+            let observed = part.pairs == Pairs::Observed && show.is_some();
+            std::iter::repeat_n(observed, part.encoder.constants(schema).0)
         });
         let observed: Vec<bool> = observed.collect();
         // One bit for each function and target.
         let mut seen = vec![0_u64; if observed.contains(&true) { all[n_functions].div_ceil(64) } else { 0 }];
-        if !seen.is_empty() {
+        if let Some(show) = show.filter(|_| !seen.is_empty()) {
             show(&mut |g, owner, target| {
                 let bit = all[g as usize] + target as usize;
                 seen[bit / 64] |= u64::from(owners[g as usize] == owner) << (bit % 64);

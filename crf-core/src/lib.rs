@@ -19,11 +19,13 @@ mod relational;
 mod aligned;
 mod corpus;
 mod edge_scores;
+mod estimate;
 mod feature_map;
 mod node_base;
 mod packed;
 mod scorer;
 mod sparse;
+mod survey;
 
 mod beliefs;
 mod potentials;
@@ -56,6 +58,7 @@ pub use crate::constraints::{Constrained, ConstrainedTables, Constraints, Forbid
 pub use crate::corpus::Corpus;
 pub use crate::dataset::{Column, Dataset, DatasetBuilder, Sequence, Value};
 pub use crate::error::{Error, Result, hint, nearest, require};
+pub use crate::estimate::Estimate;
 pub use crate::evaluation::{Decode, Evaluation, Probabilities, evaluate, require_marginals};
 pub use crate::feature_map::{FeatureMap, Links, Target};
 pub use crate::features::{FeatureSpec, Features, FittedFeatures, Link, Pairs};
@@ -78,3 +81,4 @@ pub use crate::seed::{Rng, Seed};
 pub use crate::selector::{Candidate, Selector};
 pub use crate::source::{Source, Splits};
 pub use crate::sparse::Rows;
+pub use crate::survey::Survey;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use common::{features, real};
 use crf_core::prototypes::Relational;
 use crf_core::{
-    Alphabet, Block, Dataset, DatasetBuilder, Encoder, FeatureMap, Prototype, Schema, Seed, Value,
+    Alphabet, Block, Dataset, DatasetBuilder, Encoder, FeatureMap, Prototype, Schema, Seed, Survey, Target,
+    Value,
 };
 use proptest::prelude::*;
 
@@ -516,4 +517,92 @@ fn the_candidates_of_tables_3_1_and_3_2_are_1200() {
     let map = map(&list(&all));
     assert_eq!(map.len(), 1200);
     assert_eq!(map.name(1199), "y'=robot3 ∧ y=robot3 ∧ dist(robot2, robot3)>1000");
+}
+
+#[test]
+fn constant_and_repeated_features_are_found() {
+    let rules = r#"["robot2.x", "robot1.x + 0·robot1.y", "y=robot1 ∧ robot1.x", "robot1.x>99", "robot1.x - robot2.x"]"#;
+    let list = format!("['intercept', {{ state = {{ type = 'relational', rules = {rules} }} }}]");
+    let data = Arc::new(small());
+    let fitted = features(&list).fit(&data).unwrap();
+    let corpus = fitted.encode(data).unwrap();
+    let map = fitted.map(&corpus).unwrap();
+    let Survey { constant, duplicates } = Survey::new(&map, &corpus);
+    let name = |k: usize| map.name(k);
+    let constant: Vec<(String, f64)> = constant.into_iter().map(|(k, value)| (name(k), value)).collect();
+    let want = |rule: &str, value| ROBOTS.map(|label| (format!("y={label} ∧ {rule}"), value));
+    assert_eq!(constant, [want("robot2.x", 3.0), want("robot1.x>99", 0.0)].concat());
+    let duplicates: Vec<_> = duplicates.into_iter().map(|(k, earlier)| (name(k), name(earlier))).collect();
+    assert_eq!(
+        duplicates,
+        [("y=robot1 ∧ robot1.x".to_owned(), "y=robot1 ∧ robot1.x + 0·robot1.y".to_owned())]
+    );
+}
+
+proptest! {
+    #[test]
+    fn a_survey_agrees_with_columns(seed in 0..1000_u64, lengths in prop::collection::vec(0..6_usize, 1..4)) {
+        let rules = "rules = ['i.x<k for i in robot, k in -2..2', '¬(i.x>k) for i in robot, k in [-2, 1]']";
+        let list = format!("['intercept', 'transition', {{ state = {{ type = 'relational', {rules} }} }}, \
+                            {{ transition = {{ type = 'relational', {rules} }} }}]");
+        let data = Arc::new(random(seed, &lengths));
+        let fitted = features(&list).fit(&data).unwrap();
+        let corpus = fitted.encode(data.clone()).unwrap();
+        let map = fitted.map(&corpus).unwrap();
+        let survey = Survey::new(&map, &corpus);
+        // The value of every feature's function at every node or edge it is for.
+        let mut values = vec![Vec::new(); map.len()];
+        for i in 0..data.len() {
+            let rows = (0..data.range(i).len()).map(|t| (false, data.range(i).start + t));
+            let edges = corpus.rows_of_edges(i).iter().map(|&row| (true, row as usize));
+            for (edge, row) in rows.chain(edges) {
+                let mut dense = vec![0.0; map.state().n_observations().max(map.transition().n_observations())];
+                let from = if edge { corpus.edge_rows() } else { corpus.nodes() };
+                from.for_each(row, |g, value| dense[g as usize] += value);
+                for (k, values) in values.iter_mut().enumerate() {
+                    let (g, target) = map.feature(k);
+                    if matches!(target, Target::Transition(..)) == edge {
+                        values.push(dense[g as usize]);
+                    }
+                }
+            }
+        }
+        let links = |k: usize| if k < map.state().len() { map.state() } else { map.transition() };
+        let looked_at = |k: &usize| !links(*k).is_constant(map.feature(*k).0);
+        let constant = (0..map.len()).filter(looked_at).filter_map(|k| match values[k].first() {
+            None => Some((k, 0.0)),
+            Some(&value) => values[k].iter().all(|other| *other == value).then_some((k, value)),
+        });
+        prop_assert_eq!(survey.constant, constant.collect::<Vec<_>>());
+        let duplicates = (0..map.len()).filter(looked_at).filter_map(|k| {
+            let (_, target) = map.feature(k);
+            let same = |e: &usize| map.feature(*e).1 == target && values[*e] == values[k];
+            (0..k).filter(looked_at).find(same).map(|earlier| (k, earlier))
+        });
+        prop_assert_eq!(survey.duplicates, duplicates.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn sizes_are_known_before_anything_is_encoded() {
+    let data = Arc::new(random(1, &[3000, 0, 20, 700]));
+    let list = r#"["intercept",
+        { state = { type = "relational", rules = ["i.x>k for i in robot, k in -9..9"] }, pairs = "observed" },
+        { transition = { type = "relational", rules = ["y'=i ∧ y=j ∧ dist(i, j) for i, j in robot"] } }]"#;
+    let fitted = features(list).fit(&data).unwrap();
+    let estimate = fitted.estimate(&data).unwrap();
+    assert_eq!((estimate.functions, estimate.features), (1 + 57 + 3, 3 + 57 * 3 + 6));
+    let corpus = fitted.encode(data.clone()).unwrap();
+    let nodes = corpus.nodes().n_entries();
+    let edges: usize = (0..data.len())
+        .flat_map(|i| corpus.rows_of_edges(i))
+        .map(|&row| {
+            corpus.edge_rows().ones(row as usize).len() + corpus.edge_rows().valued(row as usize).0.len()
+        })
+        .sum();
+    let ratio = estimate.entries as f64 / (nodes + edges) as f64;
+    assert!((0.8..1.25).contains(&ratio), "{estimate} against {nodes} and {edges}");
+    assert!(estimate.to_string().starts_with("61 functions, 180 features, about "), "{estimate}");
+    let none = random(1, &[]);
+    assert_eq!(features(list).fit(&none).unwrap().estimate(&none).unwrap().entries, 0);
 }
