@@ -34,18 +34,18 @@ impl FittedFeatures {
             let x = data.sequence(i).part(piece);
             for Part { encoder, .. } in self.parts().into_iter().flatten() {
                 let block = Block::of(&**encoder, &x);
-                for &(_, value) in (0..block.len()).flat_map(|t| block.row(t)) {
+                for (_, value) in (0..block.len()).flat_map(|t| block.row(t)) {
                     ones += usize::from(value == 1.0);
-                    others += usize::from(value != 1.0 && value != 0.0);
+                    others += usize::from(value != 1.0);
                 }
             }
         }
         let n = data.n_positions();
         let scaled = |count: usize, n: usize| (count as f64 * n as f64 / looked_at.max(1) as f64) as usize;
         let entries = scaled(ones + others, n);
-        // A sequence is first a block, of 16 bytes a value, and then rows, of 4 bytes a one and 12 any other value.
+        // A one takes 4 bytes and any other value 12; a sequence is first encoded by itself, and then added to the others.
         let longest = (0..data.len()).map(|i| data.range(i).len()).max().unwrap_or(0);
-        let bytes = 16 * scaled(ones + others, longest) + 4 * scaled(ones, n) + 12 * scaled(others, n);
+        let bytes = 4 * scaled(ones, n + longest) + 12 * scaled(others, n + longest);
         Ok(Estimate { functions, features: map.len(), entries, bytes })
     }
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::schema::Schema;
+use crate::schema::{Relation, Schema};
 
 /// Labels that a function asks for: `y=robot1`, or `y'=robot1 ∧ y=robot2` (Vail 2008, equations 2.73 and 3.39).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,8 +25,7 @@ impl LabelPattern {
 
     /// The pairs of labels of a relation that fit, as tail label · head labels + head label.
     pub(crate) fn pairs(&self, schema: &Schema, relation: u16) -> Result<Vec<u32>> {
-        let (tail, head) =
-            (schema.relations()[relation as usize].tail, schema.relations()[relation as usize].head);
+        let Relation { tail, head, .. } = schema.relations()[relation as usize];
         let now = numbers(schema, head, self.now.as_deref())?;
         let n_heads = schema.n_labels(head) as u32;
         let before = numbers(schema, tail, self.before.as_deref())?;

@@ -4,6 +4,7 @@ use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
 use crate::label_pattern::Labels;
 use crate::schema::Schema;
+use crate::sparse::Rows;
 
 /// A rule that makes observation functions g(t, X); links then tie these to labels.
 ///
@@ -64,8 +65,7 @@ impl Observation {
 /// Values of observation functions on one sequence: a sparse row per position.
 #[derive(Debug, Clone, Default)]
 pub struct Block {
-    ends: Vec<usize>, // [positions]
-    entries: Vec<(u32, f64)>,
+    rows: Rows,
 }
 
 impl Block {
@@ -77,28 +77,34 @@ impl Block {
     }
 
     /// Adds a value to the open row; zeros may be left out.
+    #[inline]
     pub fn push(&mut self, observation: u32, value: f64) {
-        self.entries.push((observation, value));
+        self.rows.add(observation, value);
     }
 
     /// Closes the open row.
     pub fn end_row(&mut self) {
-        self.ends.push(self.entries.len());
+        self.rows.end_row();
     }
 
     /// How many rows were closed.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.rows.len()
     }
 
     /// Whether no row was closed.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.rows.is_empty()
     }
 
-    /// The entries of row `t`.
-    pub fn row(&self, t: usize) -> &[(u32, f64)] {
-        let start = if t == 0 { 0 } else { self.ends[t - 1] };
-        &self.entries[start..self.ends[t]]
+    /// The entries of row `t` that are not zero: ones before others.
+    pub fn row(&self, t: usize) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
+        self.rows.row(t)
+    }
+
+    /// The first value of row `t` that is not finite, and its function.
+    pub(crate) fn not_finite(&self, t: usize) -> Option<(u32, f64)> {
+        let (functions, values) = self.rows.valued(t);
+        functions.iter().copied().zip(values.iter().copied()).find(|(_, value)| !value.is_finite())
     }
 }

@@ -18,8 +18,8 @@ pub struct Survey {
 impl Survey {
     /// Looks at all features in one pass over the data.
     ///
-    /// Functions are compared by fingerprints of 128 bits: of a million different ones, two would be taken for equal
-    /// once in 10²⁶ surveys.
+    /// Functions are compared by fingerprints of 128 bits: that two of a million different ones have the same is a matter
+    /// of 10⁻²⁶.
     pub fn new(map: &FeatureMap, x: &Corpus) -> Self {
         let mut survey = Survey::default();
         let kinds = (0..x.len()).flat_map(|i| {

@@ -75,7 +75,7 @@ fn columns(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
     let constants = encoder.observations(data.schema()).into_iter().map(|g| g.constant.unwrap_or(0.0));
     let mut columns: Vec<Vec<f64>> = constants.map(|value| vec![value; block.len()]).collect();
     for t in 0..block.len() {
-        block.row(t).iter().for_each(|&(g, value)| columns[g as usize][t] += value);
+        block.row(t).for_each(|(g, value)| columns[g as usize][t] += value);
     }
     columns
 }

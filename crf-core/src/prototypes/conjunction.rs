@@ -78,7 +78,7 @@ impl Encoder for Fitted {
                 for &(a, x, constant) in &joined {
                     let a = a * part.len();
                     next.extend(part.constants().iter().map(|(b, y)| (a + b, x * y, constant)));
-                    next.extend(block.row(t).iter().map(|(b, y)| (a + b, x * y, false)));
+                    next.extend(block.row(t).map(|(b, y)| (a + b, x * y, false)));
                 }
                 std::mem::swap(&mut joined, &mut next);
             }

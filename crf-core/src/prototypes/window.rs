@@ -129,11 +129,11 @@ impl Encoder for Fitted {
         let (mut start, mut end) = (0, 0);
         for t in 0..block.len() {
             while end < block.len().min(t + self.after as usize + 1) {
-                block.row(end).iter().for_each(|&(g, value)| window[g as usize].enter(value));
+                block.row(end).for_each(|(g, value)| window[g as usize].enter(value));
                 end += 1;
             }
             while start < t.saturating_sub(self.before as usize) {
-                block.row(start).iter().for_each(|&(g, value)| window[g as usize].leave(value));
+                block.row(start).for_each(|(g, value)| window[g as usize].leave(value));
                 start += 1;
             }
             let width = end - start;

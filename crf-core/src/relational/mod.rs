@@ -229,14 +229,26 @@ impl Functions {
             let piece = start..x.len().min(start + PIECE);
             columns.compute(piece.clone(), |step, values| {
                 if let Some(g) = function_of[step] {
-                    let non_zero = rows.iter_mut().zip(values).filter(|(_, value)| **value != 0.0);
-                    non_zero.for_each(|(row, &value)| row.push((g, value)));
+                    for_each_non_zero(values, |t, value| rows[t].push((g, value)));
                 }
             });
             for row in &mut rows[..piece.len()] {
                 row.drain(..).for_each(|(g, value)| out.push(g, value));
                 out.end_row();
             }
+        }
+    }
+}
+
+/// Calls `f` with the place and the value of every number that is not zero, at little cost for zeros.
+fn for_each_non_zero(values: &[f64], mut f: impl FnMut(usize, f64)) {
+    for (n, part) in values.chunks(64).enumerate() {
+        let bit = |(n, value): (usize, &f64)| u64::from(*value != 0.0) << n;
+        let mut bits = part.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit);
+        while bits != 0 {
+            let t = bits.trailing_zeros() as usize;
+            f(64 * n + t, part[t]);
+            bits &= bits - 1;
         }
     }
 }

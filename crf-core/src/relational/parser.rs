@@ -144,10 +144,7 @@ impl<'a> Parser<'a> {
 
     /// An expression whose operators bind at least as tightly as `level`.
     fn expression(&mut self, level: u8) -> Result<Expression> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.wrong(&format!("at most {DEEPEST} expressions within each other")));
-        }
+        self.deeper()?;
         let mut left = self.prefixed()?;
         while let Some((spelling, operator)) = self.operator().filter(|found| found.1.level() >= level) {
             self.at += spelling.len();
@@ -162,6 +159,14 @@ impl<'a> Parser<'a> {
         }
         self.depth -= 1;
         Ok(left)
+    }
+
+    fn deeper(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.wrong(&format!("at most {DEEPEST} expressions within each other")));
+        }
+        Ok(())
     }
 
     fn operator(&mut self) -> Option<(&'static str, Operator)> {
@@ -179,10 +184,7 @@ impl<'a> Parser<'a> {
         if !not && !self.take("-") {
             return self.postfixed();
         }
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.wrong(&format!("at most {DEEPEST} expressions within each other")));
-        }
+        self.deeper()?;
         let literal = self.rest().starts_with(|c: char| c.is_ascii_digit());
         let of = self.prefixed()?;
         self.depth -= 1;
