@@ -174,12 +174,12 @@ fn base(parts: &[Part], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
 
 fn row(blocks: &[(u16, u32, Block)], owner: u16, t: usize) -> impl Iterator<Item = (u32, f64)> {
     let mine = blocks.iter().filter(move |block| block.0 == owner);
-    mine.flat_map(move |(_, at, block)| block.row(t).iter().map(move |&(g, value)| (at + g, value)))
+    mine.flat_map(move |(_, at, block)| block.row(t).map(move |(g, value)| (at + g, value)))
 }
 
 fn finite(block: &Block, encoder: &dyn Encoder, schema: &Schema, i: usize) -> Result<()> {
     for t in 0..block.len() {
-        if let Some(&(g, value)) = block.row(t).iter().find(|(_, value)| !value.is_finite()) {
+        if let Some((g, value)) = block.not_finite(t) {
             let name = encoder.observations(schema).swap_remove(g as usize).name;
             let place = format!("sequence {}, position {}", i + 1, t + 1);
             return Err(Error::NotFinite(format!("`{name}` is {value}; scale the channel")).at(place));

@@ -183,6 +183,12 @@ impl<'a> Sequence<'a> {
         self.range.is_empty()
     }
 
+    /// The positions of a range as a sequence of their own.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        let range = self.range.start + range.start..self.range.start + range.end;
+        Sequence { data: self.data, range }
+    }
+
     /// The numbers of a real channel; panics on a symbolic one.
     pub fn real(&self, channel: usize) -> &'a [f64] {
         match &self.data.columns[channel] {

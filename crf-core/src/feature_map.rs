@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::bulk;
 use crate::error::{Error, Result};
 use crate::features::{FittedFeatures, Pairs, Part};
+use crate::label_pattern::{LabelPattern, Labels};
 use crate::names::Names;
 use crate::prototype::{Encoder, Observation};
 use crate::schema::Schema;
@@ -147,33 +148,50 @@ pub enum Target {
 }
 
 impl Links {
-    /// Ties every function to all its targets, or to those with which `show` sees it.
+    /// Ties every function to all its targets, or to those that fit its patterns; of these, where a config asks for
+    /// observed ones, to those with which `show` sees it, if there is something to show.
     pub(crate) fn new(
         schema: &Arc<Schema>,
         parts: &[Part],
         n_targets: impl Fn(u16) -> usize,
-        show: impl FnOnce(&mut dyn FnMut(u32, u16, u32)),
+        fitting: impl Fn(&LabelPattern, u16) -> Result<Vec<u32>>,
+        show: Option<impl FnOnce(&mut dyn FnMut(u32, u16, u32))>,
     ) -> Result<Self> {
         let functions = Functions::new(schema, parts)?;
         let (n_functions, owners) = (functions.len(), &functions.owners);
         let all = crate::graph::offsets(owners.iter().map(|&owner| n_targets(owner)));
         let observed = parts.iter().flat_map(|part| {
-            std::iter::repeat_n(part.pairs == Pairs::Observed, part.encoder.constants(schema).0)
+            let observed = part.pairs == Pairs::Observed && show.is_some();
+            std::iter::repeat_n(observed, part.encoder.constants(schema).0)
         });
         let observed: Vec<bool> = observed.collect();
         // One bit for each function and target.
         let mut seen = vec![0_u64; if observed.contains(&true) { all[n_functions].div_ceil(64) } else { 0 }];
-        if !seen.is_empty() {
+        if let Some(show) = show.filter(|_| !seen.is_empty()) {
             show(&mut |g, owner, target| {
                 let bit = all[g as usize] + target as usize;
                 seen[bit / 64] |= u64::from(owners[g as usize] == owner) << (bit % 64);
             });
         }
         let (mut starts, mut targets) = (vec![0], Vec::new());
-        for g in 0..n_functions {
-            let bits = all[g]..all[g + 1];
-            let keep = |bit: &usize| !observed[g] || seen[bit / 64] >> (bit % 64) & 1 == 1;
-            targets.extend(bits.filter(keep).map(|bit| (bit - all[g]) as u32));
+        for (g, patterns) in (0..n_functions).zip(patterns(schema, parts)) {
+            let keep = |target: &u32| {
+                let bit = all[g] + *target as usize;
+                !observed[g] || seen[bit / 64] >> (bit % 64) & 1 == 1
+            };
+            match patterns {
+                None => targets.extend((0..(all[g + 1] - all[g]) as u32).filter(keep)),
+                Some(patterns) => {
+                    let mut fit = Vec::new();
+                    for pattern in patterns {
+                        let place = || format!("labels of `{}`", functions.names().get(g));
+                        fit.extend(fitting(&pattern, owners[g]).map_err(|error| error.at(place()))?);
+                    }
+                    fit.sort_unstable();
+                    fit.dedup();
+                    targets.extend(fit.into_iter().filter(keep));
+                }
+            }
             starts.push(targets.len());
         }
         Ok(Links { functions: functions.into(), starts, targets, factors: None })
@@ -291,6 +309,14 @@ impl Links {
         }
         Links { functions: self.functions.clone(), starts, targets, factors: self.factors.clone() }
     }
+}
+
+/// The labels that each function can be tied to.
+fn patterns<'a>(schema: &'a Schema, parts: &'a [Part]) -> impl Iterator<Item = Labels> + 'a {
+    parts.iter().flat_map(|Part { encoder, .. }| match encoder.plain() {
+        Some(n) => vec![None; n],
+        None => encoder.observations(schema).into_iter().map(|observation| observation.labels).collect(),
+    })
 }
 
 /// The next number.

@@ -166,6 +166,9 @@ impl Features {
     }
 }
 
+/// What is told of each function that is not zero somewhere: its number, the owner, and the target there.
+type See<'a> = &'a mut dyn FnMut(u32, u16, u32);
+
 fn one(number: u16) -> std::ops::Range<u16> {
     number..number + 1
 }
@@ -200,6 +203,15 @@ impl FittedFeatures {
     /// The features: each observation function with all its labels or pairs of labels, or with those that occur
     /// together with it in the encoded training data.
     pub fn map(&self, train: &Corpus) -> Result<FeatureMap> {
+        self.map_of(Some(train))
+    }
+
+    /// The features that there can be, before any data are encoded: all labels also where those that occur are asked for.
+    pub fn candidates(&self) -> Result<FeatureMap> {
+        self.map_of(None)
+    }
+
+    fn map_of(&self, train: Option<&Corpus>) -> Result<FeatureMap> {
         let n_pairs = |relation| {
             let (rows, columns) = self.schema.table_shape(relation);
             rows * columns
@@ -208,10 +220,16 @@ impl FittedFeatures {
             &self.schema,
             &self.state,
             |kind| self.schema.n_labels(kind),
-            |see| train.see_states(see),
+            |pattern, kind| pattern.states(&self.schema, kind),
+            train.map(|train| |see: See<'_>| train.see_states(see)),
         )?;
-        let transition =
-            Links::new(&self.schema, &self.transition, n_pairs, |see| train.see_transitions(see))?;
+        let transition = Links::new(
+            &self.schema,
+            &self.transition,
+            n_pairs,
+            |pattern, relation| pattern.pairs(&self.schema, relation),
+            train.map(|train| |see: See<'_>| train.see_transitions(see)),
+        )?;
         Ok(FeatureMap::new(self.schema.clone(), state, transition))
     }
 

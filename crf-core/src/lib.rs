@@ -11,18 +11,22 @@ mod names;
 mod schema;
 
 mod features;
+mod label_pattern;
 mod prototype;
 pub mod prototypes;
+mod relational;
 
 mod aligned;
 mod corpus;
 mod edge_scores;
+mod estimate;
 mod feature_map;
 mod merged;
 mod node_base;
 mod packed;
 mod scorer;
 mod sparse;
+mod survey;
 
 mod beliefs;
 mod potentials;
@@ -55,11 +59,13 @@ pub use crate::constraints::{Constrained, ConstrainedTables, Constraints, Forbid
 pub use crate::corpus::Corpus;
 pub use crate::dataset::{Column, Dataset, DatasetBuilder, Sequence, Value};
 pub use crate::error::{Error, Result, hint, nearest, require};
+pub use crate::estimate::Estimate;
 pub use crate::evaluation::{Decode, Evaluation, Probabilities, evaluate, require_marginals};
 pub use crate::feature_map::{FeatureMap, Links, Target};
 pub use crate::features::{FeatureSpec, Features, FittedFeatures, Link, Pairs};
 pub use crate::graph::{Edge, Graph, Incidence, Shape};
 pub use crate::inference::{Inference, KBest, Labelling, Sampler};
+pub use crate::label_pattern::{LabelPattern, Labels};
 pub use crate::learner::{Fit, Iteration, Learner, Next, Problem, Run, Trace};
 pub use crate::log_linear::LogLinear;
 pub use crate::merged::Merged;
@@ -77,3 +83,4 @@ pub use crate::seed::{Rng, Seed};
 pub use crate::selector::{Candidate, Selector};
 pub use crate::source::{Source, Splits};
 pub use crate::sparse::Rows;
+pub use crate::survey::Survey;

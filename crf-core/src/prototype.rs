@@ -2,7 +2,9 @@ use std::fmt::Debug;
 
 use crate::dataset::{Dataset, Sequence};
 use crate::error::Result;
+use crate::label_pattern::Labels;
 use crate::schema::Schema;
+use crate::sparse::Rows;
 
 /// A rule that makes observation functions g(t, X); links then tie these to labels.
 ///
@@ -21,8 +23,8 @@ pub trait Prototype: Debug + Send + Sync {
 pub trait Encoder: Debug + Send + Sync {
     /// The functions, in the order of their numbers, for data of the schema they were fitted on.
     fn observations(&self, schema: &Schema) -> Vec<Observation>;
-    /// How many functions there are, if none is constant and none excludes another: then nobody needs to spell the names
-    /// of many to know it.
+    /// How many functions there are, if none is constant, none excludes another and all are for all labels: then nobody
+    /// needs to spell the names of many to know it.
     fn plain(&self) -> Option<usize> {
         None
     }
@@ -49,20 +51,21 @@ pub struct Observation {
     pub group: Option<u32>,
     /// The value everywhere, when it is the same everywhere: then it costs nothing per position.
     pub constant: Option<f64>,
+    /// The labels it can be tied to.
+    pub labels: Labels,
 }
 
 impl Observation {
     /// An ordinary function of the observations.
     pub fn new(name: impl Into<String>) -> Self {
-        Observation { name: name.into(), group: None, constant: None }
+        Observation { name: name.into(), group: None, constant: None, labels: None }
     }
 }
 
 /// Values of observation functions on one sequence: a sparse row per position.
 #[derive(Debug, Clone, Default)]
 pub struct Block {
-    ends: Vec<usize>, // [positions]
-    entries: Vec<(u32, f64)>,
+    rows: Rows,
 }
 
 impl Block {
@@ -74,28 +77,34 @@ impl Block {
     }
 
     /// Adds a value to the open row; zeros may be left out.
+    #[inline]
     pub fn push(&mut self, observation: u32, value: f64) {
-        self.entries.push((observation, value));
+        self.rows.add(observation, value);
     }
 
     /// Closes the open row.
     pub fn end_row(&mut self) {
-        self.ends.push(self.entries.len());
+        self.rows.end_row();
     }
 
     /// How many rows were closed.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.rows.len()
     }
 
     /// Whether no row was closed.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.rows.is_empty()
     }
 
-    /// The entries of row `t`.
-    pub fn row(&self, t: usize) -> &[(u32, f64)] {
-        let start = if t == 0 { 0 } else { self.ends[t - 1] };
-        &self.entries[start..self.ends[t]]
+    /// The entries of row `t` that are not zero: ones before others.
+    pub fn row(&self, t: usize) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
+        self.rows.row(t)
+    }
+
+    /// The first value of row `t` that is not finite, and its function.
+    pub(crate) fn not_finite(&self, t: usize) -> Option<(u32, f64)> {
+        let (functions, values) = self.rows.valued(t);
+        functions.iter().copied().zip(values.iter().copied()).find(|(_, value)| !value.is_finite())
     }
 }

@@ -23,14 +23,23 @@ impl Default for Rows {
 impl Rows {
     /// Adds a row; zeros are dropped, and a column that comes twice counts twice.
     pub fn push(&mut self, entries: impl IntoIterator<Item = (u32, f64)>) {
-        for (column, value) in entries {
-            if value == 1.0 {
-                self.one_columns.push(column);
-            } else if value != 0.0 {
-                self.value_columns.push(column);
-                self.values.push(value);
-            }
+        entries.into_iter().for_each(|(column, value)| self.add(column, value));
+        self.end_row();
+    }
+
+    /// Adds a value to the row that is still open; a zero is dropped.
+    #[inline]
+    pub(crate) fn add(&mut self, column: u32, value: f64) {
+        if value == 1.0 {
+            self.one_columns.push(column);
+        } else if value != 0.0 {
+            self.value_columns.push(column);
+            self.values.push(value);
         }
+    }
+
+    /// Closes the open row.
+    pub(crate) fn end_row(&mut self) {
         self.one_starts.push(self.one_columns.len());
         self.value_starts.push(self.values.len());
     }
@@ -41,8 +50,7 @@ impl Rows {
         self.one_columns.extend_from_slice(from.ones(r));
         self.value_columns.extend_from_slice(columns);
         self.values.extend_from_slice(values);
-        self.one_starts.push(self.one_columns.len());
-        self.value_starts.push(self.values.len());
+        self.end_row();
     }
 
     /// How many rows there are.
@@ -83,5 +91,12 @@ impl Rows {
         for (&column, &value) in columns.iter().zip(values) {
             f(column, value);
         }
+    }
+
+    /// The columns of row `r` that are not zero, with their values.
+    pub fn row(&self, r: usize) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
+        let (columns, values) = self.valued(r);
+        let ones = self.ones(r).iter().map(|&column| (column, 1.0));
+        ones.chain(columns.iter().copied().zip(values.iter().copied()))
     }
 }

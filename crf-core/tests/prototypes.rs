@@ -33,7 +33,7 @@ fn values(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
         encoder.observations(data.schema()).iter().map(|g| g.constant.unwrap_or(0.0)).collect();
     let row = |t: usize| {
         let mut row = base.clone();
-        block.row(t).iter().for_each(|&(g, value)| row[g as usize] += value);
+        block.row(t).for_each(|(g, value)| row[g as usize] += value);
         row
     };
     (0..block.len()).map(row).collect()
@@ -50,7 +50,7 @@ fn expect(config: &str, want_names: &[&str], want: &[&[f64]]) {
 fn one_is_constant_and_costs_no_entry() {
     let encoder = fit("type = 'one'");
     assert_eq!(encoder.observations(data().schema())[0].constant, Some(1.0));
-    assert!((0..3).all(|t| Block::of(&*encoder, &data().sequence(0)).row(t).is_empty()));
+    assert!((0..3).all(|t| Block::of(&*encoder, &data().sequence(0)).row(t).next().is_none()));
     expect("type = 'one'", &["1"], &[&[1.0], &[1.0], &[1.0]]);
 }
 

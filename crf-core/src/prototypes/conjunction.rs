@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Sequence};
 use crate::error::{Error, Result, require};
+use crate::label_pattern::both;
 use crate::plugin::{Named, named_list};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::inner::Inner;
@@ -59,6 +60,7 @@ impl Encoder for Fitted {
                     },
                     group: None,
                     constant: a.constant.zip(b.constant).map(|(a, b)| a * b),
+                    labels: both(&a.labels, &b.labels),
                 })
                 .collect();
         }
@@ -76,7 +78,7 @@ impl Encoder for Fitted {
                 for &(a, x, constant) in &joined {
                     let a = a * part.len();
                     next.extend(part.constants().iter().map(|(b, y)| (a + b, x * y, constant)));
-                    next.extend(block.row(t).iter().map(|(b, y)| (a + b, x * y, false)));
+                    next.extend(block.row(t).map(|(b, y)| (a + b, x * y, false)));
                 }
                 std::mem::swap(&mut joined, &mut next);
             }

@@ -47,7 +47,7 @@ impl Inner {
         let mut row = vec![0.0; self.len as usize];
         for t in 0..block.len() {
             row.fill(0.0);
-            for &(g, value) in self.constants.iter().chain(block.row(t)) {
+            for (g, value) in self.constants.iter().copied().chain(block.row(t)) {
                 row[g as usize] += value;
             }
             f(&row);

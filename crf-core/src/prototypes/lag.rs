@@ -60,6 +60,7 @@ impl Encoder for Fitted {
                 group: g.group.map(|group| k * groups + group),
                 // Beyond the ends even a constant is zero.
                 constant: g.constant.filter(|_| by == 0),
+                labels: g.labels.clone(),
             })
             .collect()
     }
@@ -71,7 +72,7 @@ impl Encoder for Fitted {
                 let there = (t as i64).checked_sub(by).and_then(|there| usize::try_from(there).ok());
                 if let Some(there) = there.filter(|&there| there < block.len()) {
                     let constants = if by == 0 { &[] } else { self.of.constants() };
-                    for &(g, value) in constants.iter().chain(block.row(there)) {
+                    for (g, value) in constants.iter().copied().chain(block.row(there)) {
                         out.push(k as u32 * self.of.len() + g, value);
                     }
                 }

@@ -74,7 +74,9 @@ struct Fitted {
 #[typetag::serde(name = "normalised")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        self.of.observations(schema).iter().map(|g| Observation::new(format!("norm({})", g.name))).collect()
+        let of = self.of.observations(schema).into_iter();
+        of.map(|g| Observation { labels: g.labels, ..Observation::new(format!("norm({})", g.name)) })
+            .collect()
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

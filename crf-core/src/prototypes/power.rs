@@ -63,6 +63,7 @@ impl Encoder for Fitted {
                 },
                 group: None,
                 constant: g.constant.map(|value| value.powi(degree as i32)),
+                labels: g.labels.clone(),
             })
             .collect()
     }
@@ -71,7 +72,7 @@ impl Encoder for Fitted {
         let block = self.of.encode(x);
         for t in 0..block.len() {
             for (d, &degree) in self.degrees.iter().enumerate() {
-                for &(g, value) in block.row(t) {
+                for (g, value) in block.row(t) {
                     out.push(d as u32 * self.of.len() + g, value.powi(degree as i32));
                 }
             }

@@ -107,7 +107,8 @@ impl Encoder for Fitted {
         let of = self.of.observations(schema);
         let mut tests = Vec::new();
         self.tests(|g, above, at| {
-            tests.push(Observation::new(format!("{}{}{at}", of[g].name, if above { '>' } else { '<' })));
+            let name = format!("{}{}{at}", of[g].name, if above { '>' } else { '<' });
+            tests.push(Observation { labels: of[g].labels.clone(), ..Observation::new(name) });
         });
         tests
     }

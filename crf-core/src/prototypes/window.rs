@@ -27,7 +27,7 @@ pub struct Window {
 }
 
 /// How the values in a window become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
     /// One when any value is not zero.
@@ -36,6 +36,45 @@ pub enum Over {
     All,
     /// The mean.
     Mean,
+}
+
+impl Over {
+    pub(crate) const ALL: [Over; 3] = [Over::Any, Over::All, Over::Mean];
+
+    /// Its name in names of functions.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Over::Any => "any",
+            Over::All => "all",
+            Over::Mean => "mean",
+        }
+    }
+
+    /// The value of a window of `width` positions.
+    fn of(self, window: &Slide, width: usize) -> f64 {
+        match self {
+            Over::Any => f64::from(window.non_zeros > 0),
+            Over::All => f64::from(window.non_zeros == width),
+            Over::Mean => window.sum.high / width as f64,
+        }
+    }
+
+    /// Adds to `out` the value of the window around each of the given values.
+    pub(crate) fn slide(self, values: &[f64], before: u32, after: u32, out: &mut Vec<f64>) {
+        let mut window = Slide::default();
+        let (mut start, mut end) = (0, 0);
+        for t in 0..values.len() {
+            while end < values.len().min(t + after as usize + 1) {
+                window.enter(values[end]);
+                end += 1;
+            }
+            while start < t.saturating_sub(before as usize) {
+                window.leave(values[start]);
+                start += 1;
+            }
+            out.push(self.of(&window, end - start));
+        }
+    }
 }
 
 impl Default for Window {
@@ -70,11 +109,7 @@ struct Fitted {
 #[typetag::serde(name = "window")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        let over = match self.over {
-            Over::Any => "any",
-            Over::All => "all",
-            Over::Mean => "mean",
-        };
+        let over = self.over.name();
         let of = self.of.observations(schema);
         let taken = of.into_iter().map(|g| Observation {
             name: format!("{over}({}, {:+}..{:+})", g.name, -i64::from(self.before), self.after),
@@ -82,6 +117,7 @@ impl Encoder for Fitted {
             constant: g
                 .constant
                 .map(|value| if self.over == Over::Mean { value } else { f64::from(value != 0.0) }),
+            labels: g.labels,
         });
         taken.collect()
     }
@@ -89,37 +125,51 @@ impl Encoder for Fitted {
     /// Sums slide along the sequence, so that a position costs the same whatever the width of the window.
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
         let block = self.of.encode(x);
-        let mut window = vec![(0_usize, Sum::default()); self.of.len() as usize]; // non-zeros and their sum
+        let mut window = vec![Slide::default(); self.of.len() as usize];
         let (mut start, mut end) = (0, 0);
         for t in 0..block.len() {
             while end < block.len().min(t + self.after as usize + 1) {
-                for &(g, value) in block.row(end).iter().filter(|entry| entry.1 != 0.0) {
-                    window[g as usize].0 += 1;
-                    window[g as usize].1.add(value);
-                }
+                block.row(end).for_each(|(g, value)| window[g as usize].enter(value));
                 end += 1;
             }
             while start < t.saturating_sub(self.before as usize) {
-                for &(g, value) in block.row(start).iter().filter(|entry| entry.1 != 0.0) {
-                    let (non_zeros, sum) = &mut window[g as usize];
-                    *non_zeros -= 1;
-                    sum.add(-value);
-                    if *non_zeros == 0 {
-                        *sum = Sum::default();
-                    }
-                }
+                block.row(start).for_each(|(g, value)| window[g as usize].leave(value));
                 start += 1;
             }
             let width = end - start;
-            for (g, &(non_zeros, sum)) in window.iter().enumerate().filter(|(_, w)| w.0 > 0) {
-                match self.over {
-                    Over::Any => out.push(g as u32, 1.0),
-                    Over::All if non_zeros == width => out.push(g as u32, 1.0),
-                    Over::All => {}
-                    Over::Mean => out.push(g as u32, sum.high / width as f64),
+            for (g, window) in window.iter().enumerate().filter(|(_, window)| window.non_zeros > 0) {
+                let value = self.over.of(window, width);
+                if value != 0.0 {
+                    out.push(g as u32, value);
                 }
             }
             out.end_row();
+        }
+    }
+}
+
+/// What is known of the values in a window that moves.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slide {
+    non_zeros: usize,
+    sum: Sum,
+}
+
+impl Slide {
+    fn enter(&mut self, value: f64) {
+        if value != 0.0 {
+            self.non_zeros += 1;
+            self.sum.add(value);
+        }
+    }
+
+    fn leave(&mut self, value: f64) {
+        if value != 0.0 {
+            self.non_zeros -= 1;
+            self.sum.add(-value);
+            if self.non_zeros == 0 {
+                self.sum = Sum::default();
+            }
         }
     }
 }
