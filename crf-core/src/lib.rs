@@ -21,6 +21,7 @@ mod corpus;
 mod edge_scores;
 mod estimate;
 mod feature_map;
+mod fingerprint;
 mod merged;
 mod node_base;
 mod packed;

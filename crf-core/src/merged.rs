@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use crate::corpus::Corpus;
 use crate::feature_map::FeatureMap;
+use crate::fingerprint::fingerprint;
 
 /// A feature map in which functions that are equal at every position of a corpus stand together.
 ///
@@ -79,24 +80,14 @@ impl Merged {
     }
 }
 
-/// A number for each function that tells its column of values from every other, but for a chance of about 2⁻¹²⁸.
+/// The fingerprint of each function's values.
 fn columns(n: usize, x: &Corpus) -> Vec<u128> {
     let mut columns = vec![0_u128; n];
     for r in 0..x.nodes().len() {
-        // Sums, so that the order of entries does not matter.
         x.nodes().for_each(r, |g, value| {
-            let [one, other] = [0, 1].map(|which| scramble(scramble(r as u64 * 2 + which) ^ value.to_bits()));
             let column = &mut columns[g as usize];
-            *column = column.wrapping_add(u128::from(one) << 64 | u128::from(other));
+            *column = column.wrapping_add(fingerprint(r, value));
         });
     }
     columns
-}
-
-/// The output function of SplitMix64 (Steele et al. 2014).
-fn scramble(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
 }

@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::corpus::Corpus;
 use crate::feature_map::{FeatureMap, Links};
+use crate::fingerprint::fingerprint;
 use crate::sparse::Rows;
 
 /// What encoded data show of the features before any is trained.
@@ -17,9 +18,6 @@ pub struct Survey {
 
 impl Survey {
     /// Looks at all features in one pass over the data.
-    ///
-    /// Functions are compared by fingerprints of 128 bits: that two of a million different ones have the same is a matter
-    /// of 10⁻²⁶.
     pub fn new(map: &FeatureMap, x: &Corpus) -> Self {
         let mut survey = Survey::default();
         let kinds = (0..x.len()).flat_map(|i| {
@@ -88,7 +86,7 @@ impl Seen {
         self.rows += 1;
         self.value = value;
         self.last = Some(row);
-        self.print = self.print.wrapping_add(mixed(row as u64, value.to_bits()));
+        self.print = self.print.wrapping_add(fingerprint(row, value));
     }
 
     /// The value everywhere, if the function was seen to have one.
@@ -99,17 +97,4 @@ impl Seen {
             _ => None,
         }
     }
-}
-
-/// Two numbers of 64 bits that depend on every bit of `row` and `value` (splitmix64; Steele, Lea & Flood 2014).
-fn mixed(row: u64, value: u64) -> u128 {
-    let mix = |mut z: u64| {
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    let step = 0x9e37_79b9_7f4a_7c15_u64;
-    let low = mix(mix(row.wrapping_add(step)) ^ value);
-    let high = mix(low.wrapping_add(step) ^ mix(row ^ value.rotate_left(32)));
-    u128::from(high) << 64 | u128::from(low)
 }
