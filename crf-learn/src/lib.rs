@@ -64,6 +64,10 @@ mod exponential;
 mod fixed;
 mod hmm;
 mod likelihood;
+#[cfg(feature = "linfa")]
+mod local;
+#[cfg(feature = "linfa")]
+mod logistic;
 mod m_estimator;
 mod mle;
 mod passive_aggressive;
@@ -73,6 +77,8 @@ mod ssvm_frank_wolfe;
 mod ssvm_n_slack;
 mod ssvm_one_slack;
 mod ssvm_subgradient;
+#[cfg(feature = "linfa")]
+mod svc;
 
 pub use crate::adam::Adam;
 pub use crate::conditionals::Conditionals;
@@ -81,6 +87,8 @@ pub use crate::fixed::Fixed;
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
+#[cfg(feature = "linfa")]
+pub use crate::logistic::Logistic;
 pub use crate::m_estimator::{MEstimator, Reference};
 pub use crate::margin::{Loss, Margin};
 pub use crate::mle::Mle;
@@ -100,4 +108,6 @@ pub use crate::ssvm_frank_wolfe::SsvmFrankWolfe;
 pub use crate::ssvm_n_slack::SsvmNSlack;
 pub use crate::ssvm_one_slack::SsvmOneSlack;
 pub use crate::ssvm_subgradient::SsvmSubgradient;
+#[cfg(feature = "linfa")]
+pub use crate::svc::Svc;
 pub use crate::watch::Watch;
