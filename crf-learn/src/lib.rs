@@ -30,7 +30,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate self as crf_learn;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 mod columns;
+mod given;
 mod objective;
 mod patches;
 mod penalty;
@@ -70,6 +77,10 @@ mod local;
 mod logistic;
 mod m_estimator;
 mod mle;
+mod net;
+mod net_objective;
+mod neural_chain;
+mod neural_model;
 mod passive_aggressive;
 mod perceptron;
 mod pseudo_likelihood;
@@ -92,6 +103,8 @@ pub use crate::logistic::Logistic;
 pub use crate::m_estimator::{MEstimator, Reference};
 pub use crate::margin::{Loss, Margin};
 pub use crate::mle::Mle;
+pub use crate::neural_chain::{By, NeuralChain, Pairwise, Training};
+pub use crate::neural_model::NeuralModel;
 pub use crate::objective::{Objective, Part, Worker};
 pub use crate::optimizer::{Factor, Function, Optimizer, Point, Step, StopRule, minimise};
 pub use crate::owl_qn::OwlQn;

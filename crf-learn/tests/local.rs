@@ -7,12 +7,11 @@ mod common;
 use std::sync::Arc;
 
 use common::{Draw, Encoded, INFERENCE, data, quiet};
-use crf_core::{Decode, Label, Learner, Problem, Seed, Source as _, Stop, evaluate};
-use crf_datasets::CoupledChains;
+use crf_core::{Decode, Features, Label, Learner, Problem, Seed, Source as _, Stop, evaluate};
+use crf_datasets::{CoupledChains, Ocr};
 use crf_inference::JunctionTree;
 use crf_learn::{Logistic, Mle, Pairing, PseudoLikelihood, StopRule, Svc};
 use proptest::prelude::*;
-use rand::RngExt as _;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
 const TIGHT: StopRule = StopRule { iterations: 3000, tolerance: 1e-8, delta: 0.0, period: 10 };
@@ -143,4 +142,34 @@ fn a_label_that_never_occurs_is_never_given() {
     let fit = quiet(1, |run| Svc::default().fit(&encoded.problem(&INFERENCE), run)).unwrap();
     let given = evaluate(&*fit.model, &encoded.corpus, &INFERENCE, Decode::Viterbi).unwrap();
     assert!(given.predicted.iter().all(|&label| encoded.corpus.data().labels().contains(&Some(label))));
+}
+
+#[test]
+#[ignore = "needs CRF_DATA"]
+fn letters_are_read_one_by_one() {
+    let splits = Ocr::default().load(&Seed::new(1)).unwrap();
+    let features: Features = serde_json::from_str(r#"["intercept", {"state": "attributes"}]"#).unwrap();
+    let fitted = features.fit(&splits.train).unwrap();
+    let [train, test] = [splits.train, splits.test].map(|data| fitted.encode(Arc::new(data)).unwrap());
+    let map = Arc::new(fitted.map(&train).unwrap());
+    let problem = Problem::new(&train, &map, &INFERENCE);
+    let learners: [(Box<dyn Learner>, f64); 3] = [
+        (Box::new(Mle(Pairing { l2: 10.0, ..Pairing::default() })), 0.70),
+        (Box::new(Logistic { l2: 10.0, ..Logistic::default() }), 0.70),
+        (Box::new(Svc { c: 0.01, tolerance: 1e-2 }), 0.65),
+    ];
+    for (learner, least) in learners {
+        let began = std::time::Instant::now();
+        let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
+        let seconds = began.elapsed().as_secs_f64();
+        let answers = evaluate(&*fit.model, &test, &INFERENCE, Decode::Viterbi).unwrap();
+        let right = answers.pairs().filter(|(truth, predicted)| truth == predicted).count();
+        let share = right as f64 / answers.predicted.len() as f64;
+        println!(
+            "{learner:?}: {share:.4} in {seconds:.1} s, {}, {:?}",
+            fit.trace.stop,
+            fit.trace.iterations.last()
+        );
+        assert!(share >= least, "{learner:?}: {share}");
+    }
 }
