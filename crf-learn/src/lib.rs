@@ -72,6 +72,8 @@ mod fixed;
 mod hmm;
 mod likelihood;
 #[cfg(feature = "linfa")]
+pub mod linfa;
+#[cfg(feature = "linfa")]
 mod local;
 #[cfg(feature = "linfa")]
 mod logistic;
