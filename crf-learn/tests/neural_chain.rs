@@ -215,7 +215,7 @@ fn what_cannot_work_is_refused() {
     assert!(error.to_string().contains("positions must be of one kind"), "{error}");
 }
 
-/// Diotte's net and pairwise training on the small task: fold 1 to train, the nine others to test.
+/// Diotte's net and pairwise training on the small task: fold 1 to train, the nine others to test. A linear chain has 0.787 there.
 #[test]
 #[ignore = "needs CRF_DATA"]
 fn letters_are_read_better_than_by_a_linear_chain() {
@@ -231,11 +231,11 @@ fn letters_are_read_better_than_by_a_linear_chain() {
         Pairwise { by: By::PseudoLikelihood, pairing: Pairing { optimizer, stop, ..Pairing::default() } };
     let classifier = NeuralChain { output_bias: false, pairwise, ..NeuralChain::default() };
     let joint = NeuralChain { training: Training::Joint, adam: adam(0.001, 16), ..NeuralChain::default() };
-    for (learner, least) in [(classifier, 0.83), (joint, 0.83)] {
+    for learner in [classifier, joint] {
         let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
         let share = accuracy(&fit, &test, Decode::Viterbi);
         let last = fit.trace.iterations.last().unwrap();
         println!("{:?}: {share:.4} in {:.1} s, {}", learner.training, last.seconds, fit.trace.stop);
-        assert!(share >= least, "{share}");
+        assert!(share > 0.80, "{share}");
     }
 }
