@@ -1,6 +1,7 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{Problem, Result};
+use crf_core::{Label, Problem, Result};
 
+use crate::given::Given;
 use crate::objective::{Objective, Part, Worker};
 use crate::patches::{Patches, Scored};
 
@@ -18,6 +19,11 @@ impl<'a> Conditionals<'a> {
     pub fn new(problem: &Problem<'a>) -> Result<Self> {
         let patches = Patches::new(problem, "pseudo-likelihood")?;
         Ok(Conditionals { patches, n_positions: problem.train.data().n_positions() })
+    }
+
+    /// The same with scores of labels that do not depend on the weights.
+    pub(crate) fn with(self, given: Given) -> Self {
+        Conditionals { patches: self.patches.with(given), ..self }
     }
 }
 
@@ -38,7 +44,7 @@ impl Objective for Conditionals<'_> {
         self.patches.part_len()
     }
 
-    fn begin(&mut self, w: &[f64]) {
+    fn begin(&mut self, w: &[f64], _some: Option<&[usize]>) {
         self.patches.update(w);
     }
 
@@ -71,12 +77,33 @@ impl Kernel for Surprise<'_> {
         let mut value = 0.0;
         for (n, &label) in truth.iter().enumerate() {
             let scores = &mut scores[shape.node_at(n)..shape.node_at(n + 1)];
-            let right = scores[label as usize];
-            value += softmax::<FMA>(scores) - right;
-            scores[label as usize] -= 1.0;
+            value += surprise::<FMA>(scores, label);
         }
         value
     }
+}
+
+/// log Σ_k exp(s(k)) − s(y); its derivative with respect to s(k), p(k) − (k = y), replaces the scores.
+#[inline(always)]
+fn surprise<const FMA: bool>(scores: &mut [f64], label: Label) -> f64 {
+    let right = scores[label as usize];
+    let value = softmax::<FMA>(scores) - right;
+    scores[label as usize] -= 1.0;
+    value
+}
+
+/// −log p(y) of a single node with the given scores, which become the slopes.
+pub(crate) fn log_loss(scores: &mut [f64], label: Label) -> f64 {
+    struct One<'k>(&'k mut [f64], Label);
+    impl Kernel for One<'_> {
+        type Output = f64;
+
+        #[inline(always)]
+        fn run<const FMA: bool>(self) -> f64 {
+            surprise::<FMA>(self.0, self.1)
+        }
+    }
+    dispatch(One(scores, label))
 }
 
 /// Turns scores into probabilities, and returns the logarithm of what they were divided by.

@@ -160,7 +160,7 @@ impl Objective for Exponential<'_> {
         }
     }
 
-    fn begin(&mut self, w: &[f64]) {
+    fn begin(&mut self, w: &[f64], _some: Option<&[usize]>) {
         match &mut self.rho {
             Ready::Same(columns) => columns.update(w, self.form == Form::Centred),
             Ready::Each { patches, .. } => patches.update(w),

@@ -30,7 +30,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate self as crf_learn;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 mod columns;
+mod given;
 mod objective;
 mod patches;
 mod penalty;
@@ -64,8 +71,18 @@ mod exponential;
 mod fixed;
 mod hmm;
 mod likelihood;
+#[cfg(feature = "linfa")]
+pub mod linfa;
+#[cfg(feature = "linfa")]
+mod local;
+#[cfg(feature = "linfa")]
+mod logistic;
 mod m_estimator;
 mod mle;
+mod net;
+mod net_objective;
+mod neural_chain;
+mod neural_model;
 mod passive_aggressive;
 mod perceptron;
 mod pseudo_likelihood;
@@ -73,6 +90,8 @@ mod ssvm_frank_wolfe;
 mod ssvm_n_slack;
 mod ssvm_one_slack;
 mod ssvm_subgradient;
+#[cfg(feature = "linfa")]
+mod svc;
 
 pub use crate::adam::Adam;
 pub use crate::conditionals::Conditionals;
@@ -81,9 +100,13 @@ pub use crate::fixed::Fixed;
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
+#[cfg(feature = "linfa")]
+pub use crate::logistic::Logistic;
 pub use crate::m_estimator::{MEstimator, Reference};
 pub use crate::margin::{Loss, Margin};
 pub use crate::mle::Mle;
+pub use crate::neural_chain::{By, NeuralChain, Pairwise, Training};
+pub use crate::neural_model::NeuralModel;
 pub use crate::objective::{Objective, Part, Worker};
 pub use crate::optimizer::{Factor, Function, Optimizer, Point, Step, StopRule, minimise};
 pub use crate::owl_qn::OwlQn;
@@ -100,4 +123,6 @@ pub use crate::ssvm_frank_wolfe::SsvmFrankWolfe;
 pub use crate::ssvm_n_slack::SsvmNSlack;
 pub use crate::ssvm_one_slack::SsvmOneSlack;
 pub use crate::ssvm_subgradient::SsvmSubgradient;
+#[cfg(feature = "linfa")]
+pub use crate::svc::Svc;
 pub use crate::watch::Watch;

@@ -13,8 +13,8 @@ pub trait Objective: Send + Sync {
     fn cost(&self, item: usize) -> usize;
     /// How many numbers a part holds: the gradient, in whatever layout suits the objective, and what else it sums.
     fn part_len(&self) -> usize;
-    /// Does what all items share under weights `w`.
-    fn begin(&mut self, w: &[f64]);
+    /// Does what all items share under weights `w`, before all of them are added or, on the way to better weights, `some`.
+    fn begin(&mut self, w: &[f64], some: Option<&[usize]>);
     /// Adds the value and gradient of one item.
     fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()>;
     /// Turns the sum of parts over all items, or over `some`, into the value, and their numbers into `gradient`.

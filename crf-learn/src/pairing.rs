@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named_option};
-use crf_core::{Corpus, Error, Fit, Iteration, LogLinear, Merged, Problem, Result, Run, Stop, Trace};
+use crf_core::{Error, Fit, Iteration, LogLinear, Merged, Problem, Result, Run, Stop, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,6 @@ use crate::objective::Objective;
 use crate::optimizer::{Optimizer, StopRule, minimise};
 use crate::owl_qn::OwlQn;
 use crate::penalty::{Penalised, Penalty};
-use crate::sharded::Sharded;
 use crate::watch::Watch;
 
 /// What all learners have in common that minimise an objective: a penalty, an optimizer, and when to stop.
@@ -107,13 +106,13 @@ impl Pairing {
             let transition = w.split_off(n_state);
             w.resize(dim, 0.0);
             f.set_free(0..n_state);
-            let watch = self.watch(&of, problem)?;
+            let watch = Watch::over_valid(self.patience, &of, problem)?;
             trace = minimise(&mut f, w, optimizer, &self.stop, watch, trace.iterations, run)?;
             w[n_state..].copy_from_slice(&transition);
             f.set_free(n_state..dim);
         }
         if trace.stop != Stop::Observer {
-            let watch = self.watch(&of, problem)?;
+            let watch = Watch::over_valid(self.patience, &of, problem)?;
             trace = minimise(&mut f, w, optimizer, &self.stop, watch, trace.iterations, run)?;
         }
         if !f.objective().was_exact() {
@@ -127,20 +126,5 @@ impl Pairing {
             );
         }
         Ok(trace)
-    }
-
-    /// The watch over the validation data, if there are any and they are to be watched.
-    fn watch<'a, O: Objective + 'a>(
-        &self,
-        of: impl Fn(&Problem<'a>) -> Result<O>,
-        problem: &Problem<'a>,
-    ) -> Result<Option<Watch<'a>>> {
-        let valid = problem.valid.filter(|_| self.patience > 0);
-        let watch = |valid: &'a Corpus| {
-            let mut objective = Sharded::new(of(&Problem { train: valid, ..*problem })?);
-            let mut gradient = vec![0.0; problem.map.len()];
-            Ok(Watch::new(self.patience, move |w: &[f64]| objective.evaluate(w, &mut gradient)))
-        };
-        valid.map(watch).transpose()
     }
 }

@@ -3,6 +3,7 @@ use crf_core::{
     EdgeBeliefs, Forbidden, Incidence, Label, Potentials, Problem, Result, Scorer, Shape, Tables,
 };
 
+use crate::given::{Given, add_scores};
 use crate::objective::{Part, Worker};
 use crate::truth::{all_labels, refuse_foreign};
 
@@ -15,6 +16,7 @@ pub(crate) struct Patches<'a> {
     scorer: Scorer<'a>,
     forbidden: Option<&'a Forbidden>,
     truth: Vec<Label>, // [positions]
+    given: Given,
 }
 
 /// The patches of one sequence.
@@ -31,7 +33,13 @@ impl<'a> Patches<'a> {
         let truth = all_labels(data, tag)?;
         refuse_foreign(data)?;
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
-        Ok(Patches { scorer: Scorer::new(problem.map, problem.train)?, forbidden: problem.forbidden, truth })
+        let (scorer, forbidden) = (Scorer::new(problem.map, problem.train)?, problem.forbidden);
+        Ok(Patches { scorer, forbidden, truth, given: Given::default() })
+    }
+
+    /// The same with scores of labels that do not depend on the weights.
+    pub(crate) fn with(self, given: Given) -> Self {
+        Patches { given, ..self }
     }
 
     /// How many weights there are.
@@ -73,6 +81,7 @@ impl<'a> Patches<'a> {
         let data = self.scorer.corpus().data();
         let (truth, weight) = (&self.truth[data.range(item)], data.weight(item));
         let mut p = self.scorer.fill(item, potentials)?;
+        add_scores(&mut p, self.given.of(data, item));
         if let Some(forbidden) = self.forbidden {
             p = forbidden.apply(p, constrained)?;
         }

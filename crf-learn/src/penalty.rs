@@ -49,16 +49,21 @@ impl<O: Objective> Penalised<O> {
     /// Adds `penalty` to an objective over the weights of `map`.
     pub fn new(objective: O, penalty: &Penalty, map: &FeatureMap) -> Self {
         let n_spared = if penalty.exempt_intercepts { map.len() } else { 0 };
-        let exempt: Vec<bool> = (0..n_spared).map(|k| map.is_intercept(k)).collect();
+        Penalised::sparing((0..n_spared).map(|k| map.is_intercept(k)).collect(), objective, penalty)
+    }
+
+    /// Adds `penalty` to an objective; it spares the weights that `exempt` says, or none if that is empty.
+    pub(crate) fn sparing(exempt: Vec<bool>, objective: O, penalty: &Penalty) -> Self {
+        let dim = objective.dim();
         Penalised {
             objective: Sharded::new(objective),
             l1: penalty.l1,
             l2: penalty.l2,
             spared: exempt.clone(),
             exempt,
-            free: 0..map.len(),
-            dim: map.len(),
-            stripes: Stripes::new(map.len()),
+            free: 0..dim,
+            dim,
+            stripes: Stripes::new(dim),
         }
     }
 

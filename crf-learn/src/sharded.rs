@@ -90,7 +90,7 @@ impl<O: Objective> Sharded<O> {
 
     fn sum(&mut self, w: &[f64], some: Option<&[usize]>, gradient: &mut [f64]) -> Result<f64> {
         let Sharded { objective, shards, .. } = self;
-        objective.begin(w);
+        objective.begin(w, some);
         let objective = &*objective;
         let n_used = some.map_or(shards.len(), |items| {
             let cost: usize = items.iter().map(|&item| objective.cost(item)).sum();

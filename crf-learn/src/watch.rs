@@ -1,4 +1,7 @@
-use crf_core::Result;
+use crf_core::{Corpus, Problem, Result};
+
+use crate::objective::Objective;
+use crate::sharded::Sharded;
 
 /// The loss on the validation data under given weights.
 type Loss<'a> = dyn FnMut(&[f64]) -> Result<f64> + 'a;
@@ -17,6 +20,21 @@ impl<'a> Watch<'a> {
     /// Watches `loss`, and gives up after so many iterations in a row that did not improve it.
     pub fn new(patience: u32, loss: impl FnMut(&[f64]) -> Result<f64> + 'a) -> Self {
         Watch { loss: Box::new(loss), patience, since_best: 0, best: f64::INFINITY, weights: Vec::new() }
+    }
+
+    /// Watches the objective that `of` makes of a problem on its validation data, if there are any and there is patience.
+    pub(crate) fn over_valid<O: Objective + 'a>(
+        patience: u32,
+        of: impl Fn(&Problem<'a>) -> Result<O>,
+        problem: &Problem<'a>,
+    ) -> Result<Option<Self>> {
+        let valid = problem.valid.filter(|_| patience > 0);
+        let watch = |valid: &'a Corpus| {
+            let mut objective = Sharded::new(of(&Problem { train: valid, ..*problem })?);
+            let mut gradient = vec![0.0; objective.objective().dim()];
+            Ok(Watch::new(patience, move |w: &[f64]| objective.evaluate(w, &mut gradient)))
+        };
+        valid.map(watch).transpose()
     }
 
     /// The loss under the weights of an iteration.

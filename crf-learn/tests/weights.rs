@@ -6,8 +6,8 @@ mod common;
 use common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Dataset, DatasetBuilder, Fit, Learner, Value};
 use crf_learn::{
-    Emission, Form, Hmm, MEstimator, Mle, Pairing, PseudoLikelihood, Reference, Ssvm, SsvmFrankWolfe,
-    SsvmNSlack, SsvmOneSlack, StopRule,
+    Emission, Form, Hmm, Logistic, MEstimator, Mle, Pairing, PseudoLikelihood, Reference, Ssvm,
+    SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack, StopRule,
 };
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}]"#;
@@ -50,6 +50,7 @@ fn weights_are_repetitions_to_learners_with_one_optimum() {
         Box::new(Mle(pairing())),
         Box::new(Mle(Pairing { two_stage: true, ..pairing() })),
         Box::new(PseudoLikelihood(pairing())),
+        Box::new(Logistic { l2: 0.5, tolerance: 1e-6, ..Logistic::default() }),
         Box::new(Hmm { emission: Emission::Gaussian, ..Hmm::default() }),
     ];
     for reference in [Reference::Uniform, Reference::Frequencies, Reference::Local] {
