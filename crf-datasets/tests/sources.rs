@@ -4,7 +4,7 @@
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
     CoupledChains, HiddenTransformation, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
-    PimaMarkov, Pool, PottsGrid, RedundantObservations, Sensing, Size, StateOrTransition, Tag,
+    PimaMarkov, Pool, PottsGrid, RedundantObservations, Sensing, Size, Soccer, StateOrTransition, Tag,
     Transformation, WeakObservations, WeaklyRelevant,
 };
 
@@ -30,6 +30,7 @@ fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source
     let sensing = Some(Sensing::default());
     sources.push(Box::new(Tag { train, holdout, test, ..Default::default() }));
     sources.push(Box::new(Tag { sensing, train, holdout, test, ..Default::default() }));
+    sources.push(Box::new(Soccer { train, holdout, test, ..Default::default() }));
     sources
 }
 
@@ -298,6 +299,7 @@ const PAPERS: &[&str] = &[
     "potts-grid",
     "redundant-observations",
     "separable",
+    "soccer",
     "state-or-transition",
     "tag",
     "weak-observations",
