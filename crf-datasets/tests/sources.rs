@@ -4,14 +4,14 @@
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
     CoupledChains, HiddenTransformation, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
-    PimaMarkov, Pool, PottsGrid, RedundantObservations, Size, StateOrTransition, Transformation,
-    WeakObservations, WeaklyRelevant,
+    PimaMarkov, Pool, PottsGrid, RedundantObservations, Sensing, Size, Soccer, StateOrTransition, Tag,
+    Transformation, WeakObservations, WeaklyRelevant,
 };
 
 const SMALL: Size = Size { sequences: 3, length: 40 };
 
-/// Every source with the given sizes, none of which needs a file.
-fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source>> {
+/// Sources of binary labels with the given sizes, none of which needs a file.
+fn binary(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source>> {
     vec![
         Box::new(RedundantObservations { copies: 2, train, holdout, test, ..Default::default() }),
         Box::new(ObservationDrivenTransitions { train, holdout, test, ..Default::default() }),
@@ -22,6 +22,16 @@ fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source
         Box::new(StateOrTransition { train, holdout, test, ..Default::default() }),
         Box::new(HiddenTransformation { train, holdout, test, ..Default::default() }),
     ]
+}
+
+/// Every source that draws position after position.
+fn sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source>> {
+    let mut sources = binary(train, holdout, test);
+    let sensing = Some(Sensing::default());
+    sources.push(Box::new(Tag { train, holdout, test, ..Default::default() }));
+    sources.push(Box::new(Tag { sensing, train, holdout, test, ..Default::default() }));
+    sources.push(Box::new(Soccer { train, holdout, test, ..Default::default() }));
+    sources
 }
 
 fn load(source: &dyn Source, seed: u64) -> Splits {
@@ -51,8 +61,14 @@ fn parts_have_the_asked_sizes_and_one_schema() {
         assert_eq!(size(&splits.test), [5, 5]);
         assert_eq!(splits.train.schema(), splits.test.schema());
         assert_eq!(splits.train.schema(), holdout.schema());
-        assert!(splits.train.schema().labels().names().iter().eq(["0", "1"]));
         assert!(splits.train.labels().iter().all(Option::is_some));
+    }
+}
+
+#[test]
+fn binary_labels_are_0_and_1() {
+    for source in binary(SMALL, None, SMALL) {
+        assert!(load(&*source, 1).train.schema().labels().names().iter().eq(["0", "1"]));
     }
 }
 
@@ -283,7 +299,9 @@ const PAPERS: &[&str] = &[
     "potts-grid",
     "redundant-observations",
     "separable",
+    "soccer",
     "state-or-transition",
+    "tag",
     "weak-observations",
     "weakly-relevant",
 ];
