@@ -1,4 +1,4 @@
-//! The learners behind [linfa](https://docs.rs/linfa)'s traits: where linfa takes a classifier of rows, a chain can stand.
+//! The learners behind linfa's traits: where linfa takes a classifier of rows, a chain can stand.
 //!
 //! Records are [`Sequences`]: rows of numbers, a position each, and the lengths of the sequences that they are cut into.
 //! Targets are labels of any type that has an order, one for each row.

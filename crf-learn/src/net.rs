@@ -86,7 +86,7 @@ impl Net {
             && self.biased.len() + 1 == self.sizes.len()
             && self.sizes[0] == links.n_observations()
             && self.inputs.len() == self.sizes[0]
-            && self.sizes[1..].iter().all(|&size| size > 0)
+            && self.sizes[1..].iter().all(|size| (1..=1 << 16).contains(size))
             && self.n_labels() == n_labels
             && self.len() == w.len();
         if !fits {
