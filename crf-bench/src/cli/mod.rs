@@ -10,6 +10,7 @@ mod growth;
 mod infer;
 mod inspect;
 mod list;
+mod show;
 mod tag;
 mod test;
 mod trace_file;
@@ -29,6 +30,7 @@ pub use self::eval::EvalArgs;
 pub use self::growth::GrowthArgs;
 pub use self::infer::InferArgs;
 pub use self::inspect::InspectArgs;
+pub use self::show::ShowArgs;
 pub use self::tag::TagArgs;
 pub use self::train::TrainArgs;
 use crate::error::{Error, Result};
@@ -83,6 +85,7 @@ enum UserCommand {
     Inspect(InspectArgs),
     Convert(ConvertArgs),
     Infer(InferArgs),
+    Show(ShowArgs),
     List(ListArgs),
 }
 
@@ -95,6 +98,7 @@ impl UserCommand {
             UserCommand::Inspect(args) => inspect::run(args, out),
             UserCommand::Convert(args) => convert::run(args, out),
             UserCommand::Infer(args) => infer::run(args, out),
+            UserCommand::Show(args) => show::run(args, out),
             UserCommand::List(args) => list::run(args, out),
         }
     }

@@ -4,11 +4,13 @@ mod axis;
 mod chart;
 mod directory;
 mod files;
+mod film;
 mod page;
 mod svg;
 mod terminal;
 
 pub(crate) use directory::Directory;
+pub(crate) use film::{Film, Thing};
 pub use page::page;
 pub use svg::figure;
 pub(crate) use terminal::markdown;

@@ -164,7 +164,8 @@ fn class(i: usize) -> String {
     format!("s{}", i % COLOURS.len())
 }
 
-fn colour(i: usize) -> &'static str {
+/// The colour of line `i`, on light paper.
+pub(super) fn colour(i: usize) -> &'static str {
     COLOURS[i % COLOURS.len()]
 }
 
