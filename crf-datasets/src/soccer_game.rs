@@ -187,6 +187,7 @@ impl<'a> Match<'a> {
             Role::Attacker if held => goal * -1.0,
             Role::Attacker => ball,
             Role::Receiver => {
+                // Its own team has kicked the ball and knows where to.
                 let ahead = self.ball.velocity.direction();
                 ball + ahead * (from - ball).dot(ahead).max(0.0)
             }

@@ -68,7 +68,7 @@ impl<'a> Chase<'a> {
             self.tagged = None;
             self.errands[self.seeker].stay = Some(0);
             self.seeker = robot;
-            self.chases_from = self.frame + frames(self.rules.pause, self.rules.rate);
+            self.chases_from = self.frame.saturating_add(frames(self.rules.pause, self.rules.rate));
         }
         match robot == self.seeker {
             true if self.chases() => self.chase(),
