@@ -26,8 +26,12 @@ proptest! {
         let fitted = features(list).fit(&data).unwrap();
         let x = fitted.encode(data.clone()).unwrap();
         let wide = fitted.map(&x).unwrap();
-        prop_assume!(data.n_positions() > 0 && x.nodes().n_entries() > 0);
-        let merged = Merged::new(&wide, &x).unwrap();
+        let Some(merged) = Merged::new(&wide, &x) else {
+            // A zero is no entry and a symbol outside of the alphabet is none: `start` alone is left, once.
+            let starts = (0..data.len()).filter(|&i| data.shape(i).n_nodes() > 0).count();
+            prop_assert_eq!(x.nodes().n_entries(), starts, "what stands twice in the list is merged");
+            return Ok(());
+        };
         prop_assert!(merged.map().len() < wide.len());
 
         let u = random_weights(seed, merged.map().len());
