@@ -17,6 +17,7 @@ pub mod prototypes;
 mod relational;
 
 mod aligned;
+mod bundles;
 mod corpus;
 mod edge_scores;
 mod estimate;

@@ -1,3 +1,6 @@
+use std::ops::Range;
+
+use crate::bundles::Bundles;
 use crate::error::{Error, Result};
 use crate::feature_map::Links;
 use crate::simd::{fma, prefetch};
@@ -21,16 +24,19 @@ pub(crate) fn padded(n_labels: usize) -> usize {
 /// frequent functions with several, among which the few frequent labels are.
 ///
 /// For the functions that are one at a position, the translation lists rows, and single weights with their ranks:
-/// no function is looked up in an iteration. Functions with other values are looked up.
+/// no function is looked up in an iteration. Functions with other values are looked up. Bundles of functions have wide
+/// rows behind everything else.
 #[derive(Debug)]
 pub(crate) struct Packed {
     rank_at: Vec<usize>, // [kinds + 1] where each kind starts in `ranks`
     ranks: Vec<u32>,     // by kind and label
     places: Vec<Place>,  // [functions] empty for those that occur nowhere
     some_absent: bool,   // whether there are such
-    blocks: Vec<Block>,  // the last one is where everything ends
-    lists: Vec<List>,    // [positions + 1]
-    rows: Vec<u32>,      // where each row starts; a position's wide rows come first
+    blocks: Vec<Block>,  // the last one is where all functions end
+    bundles: Option<Bundles>,
+    bundle_rows: Vec<u32>, // [bundles + 1]
+    lists: Vec<List>,      // [positions + 1]
+    rows: Vec<u32>,        // where each row starts; a position's wide rows come first
     singles: Vec<Single>,
 }
 
@@ -70,7 +76,26 @@ struct Single {
 impl Packed {
     /// A layout for the features of `links`, whose functions have so many labels by kind of node, and for `rows`.
     pub(crate) fn new(links: &Links, n_labels: &[usize], rows: &Rows) -> Result<Self> {
-        let occurrences = occurrences(links, rows);
+        Packed::with(None, links, n_labels, rows, rows)
+    }
+
+    /// The same with bundles where they pay.
+    pub(crate) fn bundled(links: &Links, n_labels: &[usize], rows: &Rows) -> Result<Self> {
+        match Bundles::find(links, rows) {
+            None => Packed::new(links, n_labels, rows),
+            Some((bundles, ones)) => Packed::with(Some(bundles), links, n_labels, rows, &ones),
+        }
+    }
+
+    /// A layout for `rows`, whose ones are replaced by those of `ones`.
+    fn with(
+        bundles: Option<Bundles>,
+        links: &Links,
+        n_labels: &[usize],
+        rows: &Rows,
+        ones: &Rows,
+    ) -> Result<Self> {
+        let occurrences = occurrences(links, rows, ones);
         let (rank_at, ranks) = rank(links, n_labels, &occurrences);
         let mut packed = Packed {
             rank_at,
@@ -78,12 +103,15 @@ impl Packed {
             places: vec![Place::default(); links.n_observations()],
             some_absent: occurrences.contains(&0),
             blocks: vec![Block::default()],
+            bundles,
+            bundle_rows: Vec::new(),
             lists: Vec::with_capacity(rows.len() + 1),
             rows: Vec::new(),
             singles: Vec::new(),
         };
         packed.lay_out(links, n_labels, &occurrences)?;
-        packed.translate(links, rows)?;
+        packed.lay_out_bundles(links, n_labels)?;
+        packed.translate(links, ones)?;
         Ok(packed)
     }
 
@@ -132,11 +160,24 @@ impl Packed {
         Ok(())
     }
 
-    fn translate(&mut self, links: &Links, rows: &Rows) -> Result<()> {
-        for r in 0..rows.len() {
+    fn lay_out_bundles(&mut self, links: &Links, n_labels: &[usize]) -> Result<()> {
+        let mut end = self.blocks[self.blocks.len() - 1].single;
+        if let Some(bundles) = &self.bundles {
+            end = end.next_multiple_of(LANES);
+            for b in 0..bundles.len() {
+                self.bundle_rows.push(number("weights", end)?);
+                end += padded(n_labels[links.owner(bundles.members(b)[0]) as usize]);
+            }
+        }
+        self.bundle_rows.push(number("weights", end)?);
+        Ok(())
+    }
+
+    fn translate(&mut self, links: &Links, ones: &Rows) -> Result<()> {
+        for r in 0..ones.len() {
             let mut list = self.end_of_lists()?;
-            for &g in rows.ones(r) {
-                let place = self.places[g as usize];
+            for &g in ones.ones(r) {
+                let place = self.place_of(g as usize);
                 if place.width > 0 {
                     self.rows.push(place.row);
                     if place.width != LANES as u32 {
@@ -160,6 +201,15 @@ impl Packed {
         Ok(())
     }
 
+    /// The place of a function, or of a bundle.
+    fn place_of(&self, g: usize) -> Place {
+        self.places.get(g).copied().unwrap_or_else(|| {
+            let b = g - self.places.len();
+            let (row, end) = (self.bundle_rows[b], self.bundle_rows[b + 1]);
+            Place { row, width: end - row, ..Place::default() }
+        })
+    }
+
     /// The list of a position behind all others.
     fn end_of_lists(&self) -> Result<List> {
         let rows = number("rows of weights at all positions", self.rows.len())?;
@@ -169,7 +219,12 @@ impl Packed {
 
     /// How many numbers the layout has.
     pub(crate) fn len(&self) -> usize {
-        self.blocks[self.blocks.len() - 1].single
+        self.bundle_rows[self.bundle_rows.len() - 1] as usize
+    }
+
+    /// Whether the weight of a feature stands in one place only.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.bundles.is_none()
     }
 
     /// The rank of each label of a kind: where it stands in rows.
@@ -214,6 +269,8 @@ impl Packed {
 
     /// Puts the weights `w` of all features into their places.
     pub(crate) fn pack(&self, links: &Links, w: &[f64], packed: &mut [f64]) {
+        let (packed, bundles) = packed.split_at_mut(self.bundle_rows[0] as usize);
+        self.pack_bundles(links, 0..self.bundle_rows.len() - 1, w, bundles);
         let (wide, rest) = packed.split_at_mut(self.blocks[0].narrow);
         let (narrow, single) = rest.split_at_mut(self.blocks[0].single - self.blocks[0].narrow);
         self.pack_blocks(links, &self.blocks, w, [wide, narrow, single]);
@@ -246,6 +303,31 @@ impl Packed {
         });
     }
 
+    fn pack_bundles(&self, links: &Links, some: Range<usize>, w: &[f64], mut to: &mut [f64]) {
+        let Some(bundles) = &self.bundles else { return };
+        if some.len() > BLOCK {
+            let middle = some.start + some.len() / 2;
+            let (to, after) =
+                to.split_at_mut((self.bundle_rows[middle] - self.bundle_rows[some.start]) as usize);
+            rayon::join(
+                || self.pack_bundles(links, some.start..middle, w, to),
+                || self.pack_bundles(links, middle..some.end, w, after),
+            );
+            return;
+        }
+        for b in some {
+            let row = to.split_off_mut(..(self.bundle_rows[b + 1] - self.bundle_rows[b]) as usize);
+            let Some(row) = row else { return };
+            row.fill(0.0);
+            for &g in bundles.members(b) {
+                let (ranks, factor) = (self.ranks_of(links.owner(g)), links.factor(g));
+                for (w, &label) in w[links.range(g)].iter().zip(links.targets(g)) {
+                    row[ranks[label as usize] as usize] += factor * w;
+                }
+            }
+        }
+    }
+
     /// Writes the numbers of all features, from their places, to `out`.
     pub(crate) fn unpack(&self, links: &Links, packed: &[f64], out: &mut [f64]) {
         self.unpack_blocks(links, &self.blocks, packed, out);
@@ -272,6 +354,16 @@ impl Packed {
         self.for_each_of(links, [blocks[0], blocks[1]], |k, place, factor| {
             out[k - first] = factor * packed[place]
         });
+        let Some(bundles) = &self.bundles else { return };
+        for g in blocks[0].function..blocks[1].function {
+            for &b in bundles.of(g) {
+                let (row, g) = (&packed[self.bundle_rows[b as usize] as usize..], g as u32);
+                let (ranks, factor) = (self.ranks_of(links.owner(g)), links.factor(g));
+                for (k, &label) in links.range(g).zip(links.targets(g)) {
+                    out[k - first] += factor * row[ranks[label as usize] as usize];
+                }
+            }
+        }
     }
 
     /// The wide and narrow rows of row `r`, and its single weights.
@@ -400,11 +492,13 @@ fn number(of: &str, n: usize) -> Result<u32> {
         .map_err(|_| Error::data(format!("{n} {of}, of which at most {} can be handled", u32::MAX)))
 }
 
-/// How often each function occurs in `rows`.
-fn occurrences(links: &Links, rows: &Rows) -> Vec<u64> {
+/// How often each function occurs outside of bundles: among the `ones`, or with another value in `rows`.
+fn occurrences(links: &Links, rows: &Rows, ones: &Rows) -> Vec<u64> {
     let mut occurrences = vec![0; links.n_observations()];
     for r in 0..rows.len() {
-        rows.for_each(r, |g, _| occurrences[g as usize] += 1);
+        for &g in ones.ones(r).iter().chain(rows.valued(r).0) {
+            occurrences.get_mut(g as usize).into_iter().for_each(|n| *n += 1);
+        }
     }
     occurrences
 }

@@ -22,7 +22,7 @@ pub struct Likelihood<'a> {
 impl<'a> Likelihood<'a> {
     /// The likelihood of a problem's training data.
     pub fn new(problem: &Problem<'a>) -> Result<Self> {
-        let scorer = Scorer::new(problem.map, problem.train)?;
+        let scorer = Scorer::bundled(problem.map, problem.train)?;
         let data = problem.train.data();
         if data.n_positions() == 0 {
             return Err(Error::data("the training data have no position"));
