@@ -5,7 +5,7 @@ use crate::graph::offsets;
 use crate::sparse::Rows;
 
 /// A bundle that stands in for its members less often than this costs more to sum up than it saves.
-const LEAST_USES: u32 = 8;
+const LEAST_USES: u32 = 24;
 /// Bundles that leave more than this share of the entries are not worth their memory.
 const WORTH: f64 = 0.8;
 /// How many entries of a row are looked at: as many as a word has bits.

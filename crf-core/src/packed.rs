@@ -11,6 +11,8 @@ const LANES: usize = 8;
 const FEW: usize = LANES / 2;
 /// Functions that are laid out, and later copied, at a time.
 const BLOCK: usize = 4096;
+/// A layout of no more numbers than this is taken to be in the cache.
+const CACHED: usize = 1 << 20;
 /// Where the padded row of so many labels ends.
 pub(crate) fn padded(n_labels: usize) -> usize {
     if n_labels <= FEW { FEW } else { n_labels.next_multiple_of(LANES) }
@@ -18,21 +20,19 @@ pub(crate) fn padded(n_labels: usize) -> usize {
 
 /// State weights laid out for reading, and the rows of a corpus translated into places of that layout.
 ///
-/// Labels are ranked by how often their weights are needed. The weights of a function stand in a *wide* row, padded to
-/// all labels, in a *narrow* one with a vector's worth of the first ranks, one by one, or in a narrow row and the rest
-/// one by one: whatever is least work. On text most functions are rare and have one label, but most occurrences are of
-/// frequent functions with several, among which the few frequent labels are.
+/// The weights of a function stand in a *wide* row, padded to all labels, in a *narrow* one with a vector's worth of the
+/// first labels, one by one, or in a narrow row and the rest one by one: whatever is least work. On text most functions
+/// are rare and have one label, but most occurrences are of frequent functions with several; and labels are numbered as
+/// they turn up, so the frequent ones come first.
 ///
-/// For the functions that are one at a position, the translation lists rows, and single weights with their ranks:
+/// For the functions that are one at a position, the translation lists rows, and single weights with their labels:
 /// no function is looked up in an iteration. Functions with other values are looked up. Bundles of functions have wide
 /// rows behind everything else.
 #[derive(Debug)]
 pub(crate) struct Packed {
-    rank_at: Vec<usize>, // [kinds + 1] where each kind starts in `ranks`
-    ranks: Vec<u32>,     // by kind and label
-    places: Vec<Place>,  // [functions] empty for those that occur nowhere
-    some_absent: bool,   // whether there are such
-    blocks: Vec<Block>,  // the last one is where all functions end
+    places: Vec<Place>, // [functions] empty for those that occur nowhere
+    some_absent: bool,  // whether there are such
+    blocks: Vec<Block>, // the last one is where all functions end
     bundles: Option<Bundles>,
     bundle_rows: Vec<u32>, // [bundles + 1]
     lists: Vec<List>,      // [positions + 1]
@@ -40,13 +40,20 @@ pub(crate) struct Packed {
     singles: Vec<Single>,
 }
 
-/// Where the weights of a function stand: those of the first `width` ranks in a row, the others one behind the other.
+/// Where the weights of a function stand: those of the first `width` labels in a row, the others one behind the other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     row: u32,
     width: u32,
     singles: u32,
     n_singles: u32,
+}
+
+impl Place {
+    /// Those of a function's labels whose weights stand one by one: the last ones.
+    fn alone<'t>(&self, targets: &'t [u32]) -> &'t [u32] {
+        &targets[targets.len() - self.n_singles as usize..]
+    }
 }
 
 /// Where the pieces of some consecutive functions start in the three regions of the layout.
@@ -66,11 +73,11 @@ struct List {
     n_wide: u32,
 }
 
-/// A weight and the rank of its label.
+/// A weight and its label.
 #[derive(Debug, Clone, Copy)]
 struct Single {
     at: u32,
-    rank: u32,
+    label: u32,
 }
 
 impl Packed {
@@ -96,10 +103,7 @@ impl Packed {
         ones: &Rows,
     ) -> Result<Self> {
         let occurrences = occurrences(links, rows, ones);
-        let (rank_at, ranks) = rank(links, n_labels, &occurrences);
         let mut packed = Packed {
-            rank_at,
-            ranks,
             places: vec![Place::default(); links.n_observations()],
             some_absent: occurrences.contains(&0),
             blocks: vec![Block::default()],
@@ -126,8 +130,7 @@ impl Packed {
             }
             let (width, targets) =
                 (padded(n_labels[links.owner(g as u32) as usize]), links.targets(g as u32));
-            let ranks = self.ranks_of(links.owner(g as u32));
-            let frequent = targets.iter().filter(|&&label| (ranks[label as usize] as usize) < LANES).count();
+            let frequent = targets.partition_point(|&label| (label as usize) < LANES);
             let width = cheapest(targets.len(), frequent, width);
             let region = if width == LANES { &mut next.narrow } else { &mut next.wide };
             let n_singles = match width {
@@ -187,10 +190,8 @@ impl Packed {
                     }
                 }
                 if place.n_singles > 0 {
-                    let ranks = &self.ranks[self.rank_at[links.owner(g) as usize]..];
-                    let ranks = links.targets(g).iter().map(|&label| ranks[label as usize]);
-                    let singles = (place.singles..).zip(ranks.filter(|&rank| rank >= place.width));
-                    self.singles.extend(singles.map(|(at, rank)| Single { at, rank }));
+                    let singles = (place.singles..).zip(place.alone(links.targets(g)));
+                    self.singles.extend(singles.map(|(at, &label)| Single { at, label }));
                 }
             }
             self.lists.push(list);
@@ -227,23 +228,13 @@ impl Packed {
         self.bundles.is_none()
     }
 
-    /// The rank of each label of a kind: where it stands in rows.
-    #[inline(always)]
-    pub(crate) fn ranks_of(&self, kind: u16) -> &[u32] {
-        &self.ranks[self.rank_at[kind as usize]..self.rank_at[kind as usize + 1]]
-    }
-
     /// The place of the weight of function `g`, which occurs, for a label that it is tied to.
     pub(crate) fn place(&self, links: &Links, g: u32, label: u32) -> usize {
-        let (Place { row, width, singles, .. }, ranks) =
-            (self.places[g as usize], self.ranks_of(links.owner(g)));
-        let rank = ranks[label as usize];
-        if rank < width {
-            return (row + rank) as usize;
+        let place = self.places[g as usize];
+        if label < place.width {
+            return (place.row + label) as usize;
         }
-        // Single weights stand in the order of labels.
-        let before = links.targets(g).iter().take_while(|&&other| other < label);
-        singles as usize + before.filter(|&&other| ranks[other as usize] >= width).count()
+        place.singles as usize + place.alone(links.targets(g)).partition_point(|&other| other < label)
     }
 
     /// Calls `f` with the number of each feature of the functions of a block, its place, and its factor.
@@ -254,11 +245,10 @@ impl Packed {
             if width + n_singles == 0 {
                 continue;
             }
-            let (ranks, factor) = (self.ranks_of(links.owner(g)), links.factor(g));
+            let factor = links.factor(g);
             for (k, &label) in links.range(g).zip(links.targets(g)) {
-                let rank = ranks[label as usize];
-                if rank < width {
-                    f(k, (row + rank) as usize, factor);
+                if label < width {
+                    f(k, (row + label) as usize, factor);
                 } else {
                     f(k, singles as usize, factor);
                     singles += 1;
@@ -320,10 +310,7 @@ impl Packed {
             let Some(row) = row else { return };
             row.fill(0.0);
             for &g in bundles.members(b) {
-                let (ranks, factor) = (self.ranks_of(links.owner(g)), links.factor(g));
-                for (w, &label) in w[links.range(g)].iter().zip(links.targets(g)) {
-                    row[ranks[label as usize] as usize] += factor * w;
-                }
+                links.add_scores(w, g, 1.0, row);
             }
         }
     }
@@ -358,10 +345,11 @@ impl Packed {
         for g in blocks[0].function..blocks[1].function {
             for &b in bundles.of(g) {
                 let (row, g) = (&packed[self.bundle_rows[b as usize] as usize..], g as u32);
-                let (ranks, factor) = (self.ranks_of(links.owner(g)), links.factor(g));
-                for (k, &label) in links.range(g).zip(links.targets(g)) {
-                    out[k - first] += factor * row[ranks[label as usize] as usize];
-                }
+                let (range, factor) = (links.range(g), links.factor(g));
+                let out = &mut out[range.start - first..range.end - first];
+                out.iter_mut()
+                    .zip(links.targets(g))
+                    .for_each(|(out, &label)| *out += factor * row[label as usize]);
             }
         }
     }
@@ -376,27 +364,30 @@ impl Packed {
 
     /// Brings the numbers that row `r` will read or write into the cache, if there is such a row.
     ///
-    /// To ask for what is there already costs less than a branch that is hard to foresee.
+    /// Rows of a small layout are there already most of the time, and to ask for them costs more than it saves; single
+    /// weights are those of rare functions.
     #[inline(always)]
     pub(crate) fn prefetch(&self, of: &[f64], r: usize, width: usize) {
         if r + 1 >= self.lists.len() {
             return;
         }
         let (wide, narrow, singles) = self.list(r);
-        for &at in wide {
-            for line in (0..width).step_by(LANES) {
-                prefetch(of, at as usize + line);
+        if self.len() > CACHED {
+            for &at in wide {
+                for line in (0..width).step_by(LANES) {
+                    prefetch(of, at as usize + line);
+                }
             }
-        }
-        for &at in narrow {
-            prefetch(of, at as usize);
+            for &at in narrow {
+                prefetch(of, at as usize);
+            }
         }
         for single in singles {
             prefetch(of, single.at as usize);
         }
     }
 
-    /// Adds to scores by rank what the functions of row `r` are worth under packed weights.
+    /// Adds to padded scores what the functions of row `r` are worth under packed weights.
     ///
     /// Loops, not closures: a closure is a function of its own and would miss the caller's vector instructions.
     #[inline(always)]
@@ -423,28 +414,21 @@ impl Packed {
             }
         }
         for single in singles {
-            scores[single.rank as usize] += weights[single.at as usize];
+            scores[single.label as usize] += weights[single.at as usize];
         }
         let (columns, values) = rows.valued(r);
         for (&g, &value) in columns.iter().zip(values) {
             let place = self.places[g as usize];
             add::<FMA>(&mut scores[..place.width as usize], value, &weights[place.row as usize..]);
-            if place.n_singles > 0 {
-                let ranks = self.ranks_of(links.owner(g));
-                let mut weights = weights[place.singles as usize..].iter();
-                for &label in links.targets(g) {
-                    let rank = ranks[label as usize];
-                    if rank >= place.width
-                        && let Some(weight) = weights.next()
-                    {
-                        scores[rank as usize] += value * weight;
-                    }
-                }
+            for (&label, weight) in
+                place.alone(links.targets(g)).iter().zip(&weights[place.singles as usize..])
+            {
+                scores[label as usize] += value * weight;
             }
         }
     }
 
-    /// Adds to a packed vector the values of the functions of row `r` times beliefs by rank.
+    /// Adds to a packed vector the values of the functions of row `r` times padded beliefs.
     #[inline(always)]
     pub(crate) fn add_beliefs<const FMA: bool>(
         &self,
@@ -464,23 +448,15 @@ impl Packed {
             }
         }
         for single in singles {
-            out[single.at as usize] += beliefs[single.rank as usize];
+            out[single.at as usize] += beliefs[single.label as usize];
         }
         let (columns, values) = rows.valued(r);
         for (&g, &value) in columns.iter().zip(values) {
             let place = self.places[g as usize];
             add::<FMA>(&mut out[place.row as usize..(place.row + place.width) as usize], value, beliefs);
-            if place.n_singles > 0 {
-                let ranks = self.ranks_of(links.owner(g));
-                let mut out = out[place.singles as usize..].iter_mut();
-                for &label in links.targets(g) {
-                    let rank = ranks[label as usize];
-                    if rank >= place.width
-                        && let Some(out) = out.next()
-                    {
-                        *out += value * beliefs[rank as usize];
-                    }
-                }
+            for (&label, out) in place.alone(links.targets(g)).iter().zip(&mut out[place.singles as usize..])
+            {
+                *out += value * beliefs[label as usize];
             }
         }
     }
@@ -501,23 +477,6 @@ fn occurrences(links: &Links, rows: &Rows, ones: &Rows) -> Vec<u64> {
         }
     }
     occurrences
-}
-
-/// The rank of each label by kind: how many labels of its kind have weights that are needed more often.
-fn rank(links: &Links, n_labels: &[usize], occurrences: &[u64]) -> (Vec<usize>, Vec<u32>) {
-    let rank_at = crate::graph::offsets(n_labels.iter().copied());
-    let mut needed = vec![0; rank_at[n_labels.len()]];
-    for (g, &n) in (0..).zip(occurrences).filter(|(_, n)| **n > 0) {
-        let at = rank_at[links.owner(g) as usize];
-        links.targets(g).iter().for_each(|&label| needed[at + label as usize] += n);
-    }
-    let mut ranks = vec![0; needed.len()];
-    for (kind, &n) in n_labels.iter().enumerate() {
-        let mut order: Vec<usize> = (rank_at[kind]..rank_at[kind] + n).collect();
-        order.sort_by_key(|&label| std::cmp::Reverse(needed[label]));
-        order.iter().enumerate().for_each(|(rank, &label)| ranks[label] = rank as u32);
-    }
-    (rank_at, ranks)
 }
 
 /// The width of the row that is the least work for a function with so many labels, of which some are frequent.
@@ -564,14 +523,20 @@ fn add_rows<const M: usize, const B: usize>(
 #[inline(always)]
 fn add<const FMA: bool>(to: &mut [f64], factor: f64, from: &[f64]) {
     if let (Ok(to), Some(from)) = (<&mut [f64; FEW]>::try_from(&mut *to), from.first_chunk::<FEW>()) {
-        for j in 0..FEW {
-            to[j] = fma::<FMA>(factor, from[j], to[j]);
-        }
+        add_vector::<FEW, FMA>(to, factor, from);
         return;
     }
     for (to, from) in to.as_chunks_mut::<LANES>().0.iter_mut().zip(from.as_chunks::<LANES>().0) {
-        for j in 0..LANES {
-            to[j] = fma::<FMA>(factor, from[j], to[j]);
-        }
+        add_vector::<LANES, FMA>(to, factor, from);
     }
+}
+
+/// `to += factor · from`, on copies: in place the compiler has to think that they may overlap.
+#[inline(always)]
+fn add_vector<const B: usize, const FMA: bool>(to: &mut [f64; B], factor: f64, from: &[f64; B]) {
+    let (mut sums, from) = (*to, *from);
+    for j in 0..B {
+        sums[j] = fma::<FMA>(factor, from[j], sums[j]);
+    }
+    *to = sums;
 }

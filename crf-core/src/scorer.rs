@@ -276,8 +276,8 @@ impl Kernel for Score<'_, '_> {
             packed.prefetch(&scorer.state, start + n + 1, row.len());
             packed.add_scores::<FMA>(links, &scorer.state, x.nodes(), start + n, row);
             let node = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
-            for ((node, base), &rank) in node.iter_mut().zip(base).zip(packed.ranks_of(kind)) {
-                *node = base + row[rank as usize];
+            for ((node, base), row) in node.iter_mut().zip(base).zip(&*row) {
+                *node = base + row;
             }
         }
     }
@@ -309,9 +309,9 @@ impl Kernel for Expect<'_, '_> {
             let row = &mut row[..padded(base.len())];
             row[base.len()..].fill(0.0);
             let beliefs = &node[shape.node_at(n)..shape.node_at(n + 1)];
-            for ((belief, base), &rank) in beliefs.iter().zip(base).zip(packed.ranks_of(kind)) {
-                row[rank as usize] = weight * belief;
-                *base += weight * belief;
+            for ((belief, base), row) in beliefs.iter().zip(base).zip(&mut *row) {
+                *row = weight * belief;
+                *base += *row;
             }
             packed.prefetch(state, start + n + 1, row.len());
             packed.add_beliefs::<FMA>(links, row, x.nodes(), start + n, state);

@@ -17,8 +17,8 @@ fn tagged(seed: u64, n_labels: u32) -> Arc<Dataset> {
     let mut rng = Seed::new(seed).child("tagged").rng();
     let bag = Channel { name: "attributes".into(), kind: ChannelKind::Bag(Alphabet::default()) };
     let mut data = DatasetBuilder::growing(vec![bag]).unwrap();
-    for _ in 0..6 {
-        let symbols: Vec<u32> = (0..30).map(|_| rng.random_range(0..3)).collect();
+    for _ in 0..12 {
+        let symbols: Vec<u32> = (0..30).map(|_| rng.random_range(0..2)).collect();
         for three in symbols.windows(3) {
             let [a, b, c] = three else { unreachable!("windows of three") };
             let mut names = vec![

@@ -1,4 +1,7 @@
 //! Arithmetic on padded rows of probabilities, in whole vectors of `B` numbers.
+//!
+//! Vectors are copied out, worked on and copied back: where that is done in place, the compiler has to think that two rows
+//! may overlap, and works on one number at a time.
 
 use crf_core::simd::fma;
 
@@ -62,6 +65,30 @@ fn blocks<const M: usize, const B: usize, const FMA: bool>(
     }
 }
 
+/// Multiplies a row by `factor` times another one.
+#[inline(always)]
+pub(super) fn multiply<const B: usize>(row: &mut [f64], by: &[f64], factor: f64) {
+    for (row, by) in row.as_chunks_mut::<B>().0.iter_mut().zip(by.as_chunks::<B>().0) {
+        let (mut product, by) = (*row, *by);
+        for j in 0..B {
+            product[j] *= by[j] * factor;
+        }
+        *row = product;
+    }
+}
+
+/// Multiplies a row by `factor`.
+#[inline(always)]
+pub(super) fn scale<const B: usize>(row: &mut [f64], factor: f64) {
+    for row in row.as_chunks_mut::<B>().0 {
+        let mut product = *row;
+        for j in 0..B {
+            product[j] *= factor;
+        }
+        *row = product;
+    }
+}
+
 /// The sum of a row; `smallest` takes note of its smallest entries, zeros aside.
 #[inline(always)]
 pub(super) fn sum<const B: usize>(row: &[f64], smallest: &mut [f64; B]) -> f64 {
@@ -88,15 +115,21 @@ pub(super) fn product<const B: usize, const FMA: bool>(a: &[f64], b: &[f64]) -> 
     total(sums)
 }
 
-/// The sum of a vector, halves first: shorter to wait for than one number after the other.
+/// The sum of a vector.
 #[inline(always)]
-fn total<const B: usize>(mut sums: [f64; B]) -> f64 {
+fn total<const B: usize>(sums: [f64; B]) -> f64 {
+    halved(sums, |a, b| a + b)
+}
+
+/// All numbers of a vector as one, halves first: shorter to wait for than one number after the other.
+#[inline(always)]
+pub(super) fn halved<const B: usize>(mut all: [f64; B], join: impl Fn(f64, f64) -> f64) -> f64 {
     let mut half = B / 2;
     while half > 0 {
         for j in 0..half {
-            sums[j] += sums[j + half];
+            all[j] = join(all[j], all[j + half]);
         }
         half /= 2;
     }
-    sums[0]
+    all[0]
 }

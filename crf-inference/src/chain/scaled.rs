@@ -15,7 +15,7 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive, fma};
 use crf_core::{Aligned, Beliefs, EdgeBeliefs, EdgeTables, Potentials, Tables};
 
-use super::rows::{product, sum, times};
+use super::rows::{halved, multiply, product, scale, sum, times};
 
 const RANGE: f64 = 150.0;
 const SMALLEST: f64 = 1e-150;
@@ -77,24 +77,45 @@ pub(super) fn infer(
     if width == 4 { dispatch(Run::<4>(&mut pass, out)) } else { dispatch(Run::<8>(&mut pass, out)) }
 }
 
-/// exp(x − max) of one row into a padded one; the maximum, or `None` when an entry is out of range.
+/// exp(x − max) of the first `n` scores into a padded row; the maximum, or `None` when an entry is out of range.
 #[inline(always)]
-fn exp_row<const B: usize, const FMA: bool>(scores: &[f64], out: &mut [f64]) -> Option<f64> {
-    let max = scores.iter().fold(f64::NEG_INFINITY, |max, &score| if score > max { score } else { max });
-    exp_shifted::<B, FMA>(scores, max, out).then_some(max)
+fn exp_row<const B: usize, const FMA: bool>(scores: &[f64], n: usize, out: &mut [f64]) -> Option<f64> {
+    let max = pad::<B>(scores, n, out);
+    exp_shifted::<B, FMA>(max, out).then_some(max)
 }
 
-/// exp(x − shift) into a padded row; whether every entry is −∞ or in range (a NaN is neither).
+/// Copies the first `n` scores to a padded row, whose padding is exponentiated too: whole vectors are faster than a
+/// remainder. Returns their maximum.
+///
+/// What follows the scores is read, if something does, and thrown away: a vector that is put together from smaller pieces
+/// cannot be loaded before all of them have reached the cache.
 #[inline(always)]
-fn exp_shifted<const B: usize, const FMA: bool>(scores: &[f64], shift: f64, out: &mut [f64]) -> bool {
+fn pad<const B: usize>(scores: &[f64], n: usize, out: &mut [f64]) -> f64 {
+    let mut largest = [f64::NEG_INFINITY; B];
+    for (b, out) in out.as_chunks_mut::<B>().0.iter_mut().enumerate() {
+        let from = &scores[(b * B).min(scores.len())..];
+        let mut part = from.first_chunk::<B>().copied().unwrap_or_else(|| {
+            let mut part = [f64::NEG_INFINITY; B];
+            part[..from.len()].copy_from_slice(from);
+            part
+        });
+        for j in 0..B {
+            part[j] = if b * B + j < n { part[j] } else { f64::NEG_INFINITY };
+            largest[j] = if part[j] > largest[j] { part[j] } else { largest[j] };
+        }
+        *out = part;
+    }
+    halved(largest, |a, b| if b > a { b } else { a })
+}
+
+/// Makes a padded row exp(x − shift); whether every entry is −∞ or in range (a NaN is neither).
+#[inline(always)]
+fn exp_shifted<const B: usize, const FMA: bool>(shift: f64, row: &mut [f64]) -> bool {
     if !shift.is_finite() {
         return false;
     }
-    // The padding is exponentiated too: whole vectors are faster than a remainder.
-    out[..scores.len()].copy_from_slice(scores);
-    out[scores.len()..].fill(f64::NEG_INFINITY);
     let mut bad = [0; B];
-    for part in out.as_chunks_mut::<B>().0 {
+    for part in row.as_chunks_mut::<B>().0 {
         for j in 0..B {
             let below = part[j] - shift;
             bad[j] |= u64::from(!((below >= -RANGE) | (below == f64::NEG_INFINITY)));
@@ -132,7 +153,8 @@ impl Kernel for FillTables<'_, '_> {
             let transposed = &mut transposed[k * size..(k + 1) * size];
             for i in 0..labels {
                 let row = &mut exp[i * width..(i + 1) * width];
-                if !exp_shifted::<4, FMA>(&table[i * labels..(i + 1) * labels], max, row) {
+                pad::<4>(&table[i * labels..], labels, row);
+                if !exp_shifted::<4, FMA>(max, row) {
                     return false;
                 }
                 for j in 0..labels {
@@ -194,8 +216,8 @@ fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Opt
     let (n, width) = (pass.labels, pass.width);
     let mut shift = 0.0;
     for t in 0..pass.len {
-        let scores = &pass.p.node()[t * n..(t + 1) * n];
-        shift += exp_row::<B, FMA>(scores, &mut pass.psi[t * width..(t + 1) * width])?;
+        let scores = &pass.p.node()[t * n..];
+        shift += exp_row::<B, FMA>(scores, n, &mut pass.psi[t * width..(t + 1) * width])?;
     }
     Some(shift)
 }
@@ -232,11 +254,7 @@ impl<const B: usize> Forward<B> {
             self.log_z += pass.tables.shift[k];
             let exp = &pass.tables.exp[k * n * width..(k + 1) * n * width];
             times::<B, FMA>(&past[(t - 1) * width..(t - 1) * width + n], exp, width, now);
-            for (now, psi) in now.as_chunks_mut::<B>().0.iter_mut().zip(psi.as_chunks::<B>().0) {
-                for j in 0..B {
-                    now[j] *= psi[j] * self.factor;
-                }
-            }
+            multiply::<B>(now, psi, self.factor);
         }
         let sum = sum::<B>(now, &mut self.smallest);
         self.factor = 1.0 / sum;
@@ -283,22 +301,13 @@ impl<const B: usize> Backward<B> {
             let k = pass.p.tables().of_edge.table(t);
             let transposed = &pass.tables.transposed[k * n * width..(k + 1) * n * width];
             times::<B, FMA>(&later[..n], transposed, width, now);
-            for now in now.as_chunks_mut::<B>().0 {
-                for j in 0..B {
-                    now[j] *= self.factor;
-                }
-            }
+            scale::<B>(now, self.factor);
         }
         pass.factors[t] = self.factor;
         self.factor = 1.0 / sum::<B>(now, &mut self.smallest);
         let psi = &pass.psi[t * width..(t + 1) * width];
-        let rows =
-            after.as_chunks_mut::<B>().0.iter_mut().zip(psi.as_chunks::<B>().0).zip(now.as_chunks::<B>().0);
-        for ((after, psi), now) in rows {
-            for j in 0..B {
-                after[j] = psi[j] * now[j];
-            }
-        }
+        after.copy_from_slice(now);
+        multiply::<B>(after, psi, 1.0);
     }
 
     #[inline(always)]
@@ -321,13 +330,8 @@ fn node_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, node: 
         let (of_node, of_edge) = (1.0 / total, factor / total);
         // Neither holds for what is not a number.
         safe &= total >= SMALLEST_PRODUCT && of_edge.is_finite();
-        let rows = alpha.as_chunks_mut::<B>().0.iter_mut().zip(beta.as_chunks_mut::<B>().0);
-        for (alpha, beta) in rows {
-            for j in 0..B {
-                beta[j] *= alpha[j] * of_node;
-                alpha[j] *= of_edge;
-            }
-        }
+        multiply::<B>(beta, alpha, of_node);
+        scale::<B>(alpha, of_edge);
         node.copy_from_slice(&beta[..n]);
     }
     safe.then_some(())
@@ -385,20 +389,20 @@ fn edge_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, edge: 
 /// Adds α_{t−1} ⊗ (ψ_t ∘ β_t) of `M` steps at once: a row of sums is loaded and stored once for all of them.
 #[inline(always)]
 fn add_outer<const M: usize, const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, t: usize) {
-    let width = pass.width;
+    let (n, width) = (pass.labels, pass.width);
     let n_blocks = width / B;
-    let after = pass.after[t * width..(t + M) * width].as_chunks::<B>().0;
-    for (i, row) in pass.sums.chunks_exact_mut(width).enumerate() {
-        let mut before = [0.0; M];
-        for m in 0..M {
-            before[m] = pass.alpha[(t - 1 + m) * width + i];
-        }
-        for (b, row) in row.as_chunks_mut::<B>().0.iter_mut().enumerate() {
+    let (mut before, mut after) = ([&[][..]; M], [&[][..]; M]);
+    for m in 0..M {
+        before[m] = &pass.alpha[(t - 1 + m) * width..][..n];
+        after[m] = &pass.after[(t + m) * width..].as_chunks::<B>().0[..n_blocks];
+    }
+    let rows = pass.sums.as_chunks_mut::<B>().0.chunks_exact_mut(n_blocks);
+    for (i, row) in (0..n).zip(rows) {
+        for (b, row) in (0..n_blocks).zip(row) {
             let mut sums = *row;
             for m in 0..M {
-                let after = &after[m * n_blocks + b];
                 for j in 0..B {
-                    sums[j] = fma::<FMA>(before[m], after[j], sums[j]);
+                    sums[j] = fma::<FMA>(before[m][i], after[m][b][j], sums[j]);
                 }
             }
             *row = sums;
