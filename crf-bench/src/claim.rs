@@ -113,11 +113,11 @@ impl Verdict {
 }
 
 /// The names an experiment has, which claims and figures refer to.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Names<'a> {
     methods: Vec<&'a str>,
     metrics: Vec<String>,
-    sweep: &'a Table,
+    sweep: Table,
     strict: bool,
 }
 
@@ -125,7 +125,14 @@ impl<'a> Names<'a> {
     pub(crate) fn of(experiment: &'a Experiment, strict: bool) -> Self {
         let methods = experiment.methods.iter().map(|(name, _)| name.as_str()).collect();
         let metrics = experiment.metrics.iter().map(|metric| metric.name()).collect();
-        Names { methods, metrics, sweep: &experiment.sweep, strict }
+        Names { methods, metrics, sweep: experiment.sweep.clone(), strict }
+    }
+
+    /// The names that are left without a key of the sweep.
+    pub(crate) fn without(&self, key: &str) -> Self {
+        let mut names = self.clone();
+        names.sweep.remove(key);
+        names
     }
 
     /// `key` of a claim must name a method.

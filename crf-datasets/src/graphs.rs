@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use crf_core::{ChannelKind, Dataset, DatasetBuilder, Edge, Graph, Result, Schema, Shape, Value};
@@ -20,7 +21,7 @@ pub(crate) fn with_edges(
 ) -> Result<Dataset> {
     let mut out = DatasetBuilder::new(schema.clone());
     for i in 0..data.len() {
-        copy(data, i, &mut out)?;
+        copy(data, i, 0..data.range(i).len(), &mut out)?;
         let graph = Graph::new(schema, vec![0; data.range(i).len()], edges(i)?);
         out.end_graph(graph.map_err(|error| error.at(format!("sequence {}", i + 1)))?)?;
         out.weigh_last(data.weight(i))?;
@@ -36,7 +37,7 @@ pub(crate) fn pooled<'a>(
     let mut out = DatasetBuilder::new(schema.clone());
     for data in parts {
         for i in 0..data.len() {
-            copy(data, i, &mut out)?;
+            copy(data, i, 0..data.range(i).len(), &mut out)?;
             match data.shape(i) {
                 Shape::Graph(graph) => out.end_graph(graph.clone())?,
                 Shape::Chain { .. } => out.end_chain()?,
@@ -47,11 +48,29 @@ pub(crate) fn pooled<'a>(
     Ok(out.finish())
 }
 
-/// Adds the positions of a sequence to the open one; what the schema does not know keeps its name.
-fn copy(data: &Dataset, i: usize, out: &mut DatasetBuilder) -> Result<()> {
+/// Every position of the data as a sequence of its own.
+pub(crate) fn scattered(data: &Dataset) -> Result<Dataset> {
+    let schema = data.schema();
+    let mut out = DatasetBuilder::new(schema.clone());
+    for i in 0..data.len() {
+        let shape = data.shape(i);
+        for t in 0..data.range(i).len() {
+            copy(data, i, t..t + 1, &mut out)?;
+            match shape {
+                Shape::Graph(_) => out.end_graph(Graph::new(schema, vec![shape.kind(t)], Vec::new())?)?,
+                Shape::Chain { .. } => out.end_chain()?,
+            }
+            out.weigh_last(data.weight(i))?;
+        }
+    }
+    Ok(out.finish())
+}
+
+/// Adds some positions of a sequence to the open one; what the schema does not know keeps its name.
+fn copy(data: &Dataset, i: usize, positions: Range<usize>, out: &mut DatasetBuilder) -> Result<()> {
     let (x, channels) = (data.sequence(i), data.schema().channels());
     let mut bags = vec![Vec::new(); channels.len()];
-    for t in 0..x.len() {
+    for t in positions {
         for (c, channel) in channels.iter().enumerate() {
             if let ChannelKind::Bag(_) = channel.kind {
                 bags[c].clear();

@@ -3,7 +3,7 @@ use crf_core::{Error, Result, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::graphs::pooled;
+use crate::graphs::{pooled, scattered};
 
 /// Another source, some of whose training sequences are drawn by the seed and held out.
 ///
@@ -30,6 +30,10 @@ pub struct HeldOut {
     /// What the sequences are used for.
     #[serde(default, rename = "as")]
     pub role: Role,
+    /// Whether their positions are trained on nevertheless, each as a sequence of its own: what judges single positions has
+    /// seen them, and only what ties neighbours has not. Results then flatter a model; it is how some papers got theirs.
+    #[serde(default)]
+    pub leak_positions: bool,
 }
 
 /// Which sequences are drawn from.
@@ -94,7 +98,10 @@ impl Source for HeldOut {
         // The order of the source, so that what is kept looks like it.
         out.sort_unstable();
         kept.sort_unstable();
-        let (train, out) = (all.subset(&kept), all.subset(&out));
+        let (mut train, out) = (all.subset(&kept), all.subset(&out));
+        if self.leak_positions {
+            train = pooled([&train, &scattered(&out)?], all.schema())?;
+        }
         Ok(match self.role {
             Role::Holdout => Splits { train, holdout: Some(out), test },
             Role::Test => Splits { train, holdout, test: out },
@@ -113,7 +120,14 @@ mod tests {
     }
 
     fn held_out(sequences: usize, share: f64, role: Role) -> HeldOut {
-        HeldOut { source: Box::new(inner(sequences)), share, sequences: None, of: Origin::Train, role }
+        HeldOut {
+            source: Box::new(inner(sequences)),
+            share,
+            sequences: None,
+            of: Origin::Train,
+            role,
+            leak_positions: false,
+        }
     }
 
     #[test]
@@ -148,6 +162,31 @@ mod tests {
                 [&train, &test].into_iter().flat_map(|part| (0..part.len()).map(|i| part.subset(&[i])));
             let dealt: Vec<_> = dealt.collect();
             assert!(dealt.len() == 11 && all.iter().all(|one| dealt.contains(one)));
+        }
+    }
+
+    #[test]
+    fn leaked_positions_are_sequences_of_their_own_behind_the_training_data() {
+        let size = Size { sequences: 3, length: 5 };
+        let graphs = CoupledChains { train: size, test: size, ..Default::default() };
+        let sources: [Box<dyn Source>; 2] = [Box::new(inner(3)), Box::new(graphs)];
+        for inner in sources {
+            let mut source = HeldOut { source: inner, sequences: Some(2), ..held_out(3, 0.5, Role::Test) };
+            let honest = source.load(&Seed::new(1)).unwrap();
+            source.leak_positions = true;
+            let Splits { train, test, .. } = source.load(&Seed::new(1)).unwrap();
+            assert_eq!(test, honest.test);
+            let n = honest.train.len();
+            assert_eq!(train.subset(&(0..n).collect::<Vec<_>>()), honest.train);
+            assert_eq!(train.len(), n + test.n_positions());
+            let places = (0..test.len()).flat_map(|i| (0..test.range(i).len()).map(move |t| (i, t)));
+            for ((i, t), leaked) in places.zip(n..) {
+                let (of, one) = (test.sequence(i), train.sequence(leaked));
+                assert_eq!(one.labels(), &of.labels()[t..=t]);
+                assert_eq!(one.real(0), &of.real(0)[t..=t]);
+                assert_eq!(train.shape(leaked).n_edges(), 0);
+                assert_eq!(train.shape(leaked).kind(0), test.shape(i).kind(t));
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod compare;
 mod crosses;
 mod extremes;
 mod flat;
+mod mean_over;
 mod trend;
 
 pub use bounds::{AtLeast, AtMost};
@@ -12,6 +13,7 @@ pub use compare::{Better, Equal, NoWorse};
 pub use crosses::Crosses;
 pub use extremes::{LowestAt, PeaksAt};
 pub use flat::Flat;
+pub use mean_over::MeanOver;
 pub use trend::{Falls, Rises};
 
 use crate::config::{Settings, show};
