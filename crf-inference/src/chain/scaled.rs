@@ -350,9 +350,13 @@ fn edge_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, edge: 
     {
         pass.sums.fill(0.0);
         let mut t = 1;
-        while t + 4 <= pass.len {
-            add_outer::<4, B, FMA>(pass, t);
-            t += 4;
+        while t + 8 <= pass.len {
+            add_outer::<8, B, FMA>(pass, t);
+            t += 8;
+        }
+        while t + 3 <= pass.len {
+            add_outer::<3, B, FMA>(pass, t);
+            t += 3;
         }
         while t < pass.len {
             add_outer::<1, B, FMA>(pass, t);
