@@ -21,7 +21,7 @@ pub(crate) struct RunDirectory {
     pub(crate) path: PathBuf,
     /// Whether it had cells of another version of the program, which are gone.
     pub(crate) other_code: bool,
-    journal: Mutex<Journal>,
+    journal: Journal,
     digests: Vec<Digest>,
     cells: Vec<Option<Cell>>,
 }
@@ -48,7 +48,7 @@ impl RunDirectory {
         let mut run = RunDirectory {
             path: path.to_owned(),
             other_code: before.other_code,
-            journal: Mutex::new(journal),
+            journal,
             cells: vec![None; digests.len()],
             digests,
         };
@@ -74,7 +74,7 @@ impl RunDirectory {
     /// Forgets all finished cells.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.cells.fill(None);
-        self.journal.get_mut().unwrap_or_else(PoisonError::into_inner).clear()
+        self.journal.clear()
     }
 
     /// The jobs of a part that have something to do.
@@ -91,22 +91,22 @@ impl RunDirectory {
         done: &(dyn Fn() + Sync),
     ) -> Result<()> {
         let RunDirectory { journal, digests, cells, .. } = self;
+        let shared = Mutex::new(&mut *journal);
         let keep = |number: usize, cell: &Cell| {
-            let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut journal = shared.lock().unwrap_or_else(PoisonError::into_inner);
             journal.append(&digests[number], cell)
         };
         let outcome = complete(plan, cells, jobs, threads, &keep, done);
-        journal.get_mut().unwrap_or_else(PoisonError::into_inner).sync()?;
+        journal.sync()?;
         outcome
     }
 
     /// Takes cells over from another journal and keeps them in this one.
     pub(crate) fn adopt(&mut self, from: &Cells) -> Result<()> {
-        let journal = self.journal.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (digest, _) in self.digests.iter().zip(&self.cells).filter(|(_, cell)| cell.is_none()) {
-            from.get(digest).map_or(Ok(()), |cell| journal.append(digest, cell))?;
+            from.get(digest).map_or(Ok(()), |cell| self.journal.append(digest, cell))?;
         }
-        journal.sync()?;
+        self.journal.sync()?;
         self.take(from);
         Ok(())
     }

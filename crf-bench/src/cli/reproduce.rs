@@ -1,6 +1,6 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -72,23 +72,23 @@ pub(super) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<ExitCode>
         writeln!(out, "{} of {} experiments are done, about {left} left\n", i + 1, tasks.len())
             .map_err(terminal)?;
     }
-    for (file, why) in &missing {
-        writeln!(out, "left out: {}: {why}", file.display()).map_err(terminal)?;
+    for why in &missing {
+        writeln!(out, "left out: {why}").map_err(terminal)?;
     }
     verdict(args.check, failed, out)
 }
 
-/// All experiments of the directory, and those whose data cannot be read.
-fn tasks(args: &ReproduceArgs) -> Result<(Vec<Task>, Vec<(PathBuf, Error)>)> {
+/// All experiments of the directory, and why others are none: their data cannot be read.
+fn tasks(args: &ReproduceArgs) -> Result<(Vec<Task>, Vec<String>)> {
     let (mut tasks, mut missing) = (Vec::new(), Vec::new());
     let files = experiment_files(&args.experiments);
     let bar = progress::bar("reading all experiments", files.len());
     for file in files {
         let plan = load(&file, args.quick, &[])?;
-        let place = args.out.join(run_name(Path::new(&file), args.quick));
+        let place = args.out.join(run_name(&file, args.quick));
         match Cost::of(&plan) {
             Ok(cost) => tasks.push(Task { plan, place, seconds: cost.seconds }),
-            Err(error @ Error::Cell { .. }) => missing.push((file, error)),
+            Err(error @ Error::Cell { .. }) => missing.push(format!("{}: {error}", file.display())),
             Err(error) => return Err(error),
         }
         bar.inc(1);
