@@ -84,7 +84,7 @@ fn measure(plan: &Plan, point: &Point) -> Result<(f64, Vec<Size>)> {
 /// `40 s`, `12 min` or `3.5 h`.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
-        s if s < 1.0 => "less than a second".to_owned(),
+        s if s < 1.0 => "a second".to_owned(),
         s if s < 100.0 => format!("{s:.0} s"),
         s if s < 6000.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.1} h", s / 3600.0),

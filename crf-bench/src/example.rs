@@ -24,7 +24,7 @@ type = "weather"
 
 [methods.CRF]
 features = ["intercept", "transition", { state = { type = "value", channels = ["temperature"] } }]
-learner = { type = "mle", l2 = 1.0 }
+learner = { type = "mle", l2 = 1.0, stop = { iterations = 50 } }
 
 [methods.HMM]
 features = [{ state = { type = "value", channels = ["temperature"] } }]

@@ -1,19 +1,13 @@
 //! Data sets are fetched, verified, converted and put into place; whatever is wrong leaves nothing behind.
 
+mod command;
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use clap::Parser as _;
-use crf_bench::cli::Cli;
+use command::xtask;
 use sha2::{Digest as _, Sha256};
-
-fn xtask(args: &[&str]) -> Result<String, String> {
-    let cli = Cli::try_parse_from(["xtask"].iter().chain(args)).map_err(|error| error.to_string())?;
-    let mut out = Vec::new();
-    cli.run(&mut out).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8(out).expect("UTF-8"))
-}
 
 /// Serves one text at every address but `/gone`, for as long as the test runs.
 fn server(text: &'static str) -> String {

@@ -1,10 +1,11 @@
 //! What the toolkit tells about itself: plugins with their settings, the schema of experiments, costs, and new plugins.
 #![allow(unreachable_pub, reason = "templates are public where `new` puts them")]
 
+mod command;
+
 use std::path::{Path, PathBuf};
 
-use clap::Parser as _;
-use crf_bench::cli::Cli;
+use command::xtask;
 use crf_bench::config::{experiment_files, schema};
 use crf_bench::{Entry, Kind, entries};
 use crf_core::Plugin;
@@ -19,13 +20,6 @@ mod new_learner;
 mod new_selector;
 #[path = "../templates/source.rs"]
 mod new_source;
-
-fn xtask(args: &[&str]) -> Result<String, String> {
-    let cli = Cli::try_parse_from(["xtask"].iter().chain(args)).map_err(|error| error.to_string())?;
-    let mut out = Vec::new();
-    cli.run(&mut out).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8(out).expect("UTF-8"))
-}
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)

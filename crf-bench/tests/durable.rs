@@ -1,13 +1,13 @@
 //! A run that ends early, or whose file changes, goes on with what is finished; parts of it join to the same bytes.
 
+mod command;
 mod common;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use clap::Parser as _;
+use command::xtask;
 use common::EXPERIMENT;
-use crf_bench::cli::Cli;
 
 /// A place with an experiment in it, whose cells are 2 methods × 4 points × 3 trials.
 struct Place(PathBuf);
@@ -37,13 +37,6 @@ impl Place {
             |name| fs::read(self.0.join(run).join(name)).unwrap_or_else(|e| panic!("{run}/{name}: {e}"));
         ["results.jsonl", "results.csv", "figure.svg", "config.toml"].map(read)
     }
-}
-
-fn xtask(args: &[&str]) -> Result<String, String> {
-    let cli = Cli::try_parse_from(["xtask"].iter().chain(args)).map_err(|error| error.to_string())?;
-    let mut out = Vec::new();
-    cli.run(&mut out).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8(out).expect("UTF-8"))
 }
 
 #[test]
@@ -135,4 +128,36 @@ fn two_processes_cannot_write_one_run() {
     assert!(error.contains("run/journal: another process is writing this run"), "{error}");
     drop(journal);
     place.run("run", &[]).expect("a run");
+}
+
+#[test]
+fn all_experiments_of_a_directory_run_and_those_without_data_are_named() {
+    let place = Place::new("reproduce");
+    let directory = place.0.join("experiments");
+    fs::create_dir_all(directory.join("more")).expect("a directory");
+    fs::write(directory.join("small.toml"), EXPERIMENT).expect("a file");
+    fs::write(
+        directory.join("more/large.toml"),
+        EXPERIMENT.replace("noise = 0.1", "noise = 0.1\nlength = 2000"),
+    )
+    .expect("a file");
+    let absent = r#"type = "ocr"
+file = "/nowhere/letters.tsv.gz""#;
+    let absent = EXPERIMENT.replace("type = \"noisy-copies\"\nnoise = 0.1", absent);
+    let absent = absent.replace("\"dataset.noise\" = [0.0, 0.5]", "\"dataset.train\" = [[0], [1]]");
+    let (absent, _) = absent.split_once("[figure]").expect("a figure");
+    fs::write(directory.join("absent.toml"), absent).expect("a file");
+    let (experiments, out) = (place.path("experiments"), place.path("results"));
+    let reproduce = || xtask(&["reproduce", &experiments, "--out", &out]).expect("all runs");
+    let said = reproduce();
+    let order = [
+        "small/index.html",
+        "1 of 2 experiments are done, about",
+        "more/large/index.html",
+        "2 of 2 experiments",
+    ];
+    let places: Vec<_> = order.iter().map(|words| said.find(words)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {said}");
+    assert!(said.contains("absent.toml: dataset, ") && said.contains("/nowhere/letters.tsv.gz"), "{said}");
+    assert_eq!(reproduce().matches("reuses 24 of 24 cells").count(), 2);
 }

@@ -1,15 +1,14 @@
 //! A run gives the same bytes at any number of threads, and its stored config runs to them again.
 
+mod command;
 mod common;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::Parser as _;
 use common::EXPERIMENT;
 use crf_bench::Cell;
-use crf_bench::cli::Cli;
 use crf_bench::config::parse;
 
 /// A directory of its own for each test.
@@ -20,12 +19,9 @@ fn directory(name: &str) -> PathBuf {
     directory
 }
 
-/// Runs the command line and gives what it prints, or its error.
+/// What running experiments prints, or its error.
 fn xtask(args: &[&str]) -> Result<String, String> {
-    let mut out = Vec::new();
-    let cli = Cli::try_parse_from(["xtask", "experiment"].iter().chain(args)).map_err(|e| e.to_string())?;
-    cli.run(&mut out).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8(out).expect("UTF-8"))
+    command::xtask(&[&["experiment"], args].concat())
 }
 
 /// All cells of an experiment.

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::variant::VariantArgs;
 use super::{terminal, threads};
-use crate::config::{Setting, load};
 use crate::cost::{Cost, duration};
 use crate::error::Result;
 use crate::report::markdown;
@@ -22,19 +22,14 @@ pub struct CheckArgs {
     /// Experiment files.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// With each file's `quick` table.
-    #[arg(long)]
-    quick: bool,
-    /// Another value for a key of the config, after `--quick`.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    variant: VariantArgs,
 }
 
 /// Checks all files; the first that is wrong ends it.
 pub(super) fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let settings = args.set.iter().map(|text| Setting::parse(text)).collect::<Result<Vec<_>>>()?;
     for file in &args.files {
-        let plan = load(file, args.quick, &settings)?;
+        let plan = args.variant.load(file)?;
         let cost = Cost::of(&plan)?;
         let (points, trials) = (plan.points.len(), plan.experiment.trials);
         let time = duration(cost.seconds / threads(None).get() as f64);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::{ExperimentArgs, terminal, threads};
 use crate::claim::Outcome;
-use crate::config::{Plan, Setting, load};
+use crate::config::Plan;
 use crate::digest;
 use crate::error::Result;
 use crate::progress;
@@ -15,8 +15,7 @@ use crate::shard::Shard;
 
 /// Runs all files, after all of them were read and checked.
 pub(super) fn run(args: &ExperimentArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let settings = args.set.iter().map(|text| Setting::parse(text)).collect::<Result<Vec<_>>>()?;
-    let plans = args.files.iter().map(|file| Ok((file, load(file, args.quick, &settings)?)));
+    let plans = args.files.iter().map(|file| Ok((file, args.variant.load(file)?)));
     let plans = plans.collect::<Result<Vec<_>>>()?;
     let (code, threads) = (digest::of_code()?, threads(args.threads));
     let mut failed = 0;
@@ -86,7 +85,7 @@ pub(super) fn verdict(check: bool, failed: usize, out: &mut dyn Write) -> Result
 
 /// Where the results of a file go.
 fn place(args: &ExperimentArgs, file: &Path) -> PathBuf {
-    let mut name = run_name(file, args.quick);
+    let mut name = run_name(file, args.variant.quick);
     if let Some(shard) = args.shard {
         name.as_mut_os_string().push(format!(".{shard}"));
     }

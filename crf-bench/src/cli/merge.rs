@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::experiment::{RESULTS, report, run_name, verdict};
+use super::variant::VariantArgs;
 use crate::cell::place;
-use crate::config::{Setting, load};
 use crate::error::{Error, Result};
 use crate::journal::Content;
 use crate::run_directory::{JOURNAL, RunDirectory};
@@ -26,12 +26,8 @@ pub struct MergeArgs {
     /// The directories of the parts.
     #[arg(required = true, value_name = "PART")]
     parts: Vec<PathBuf>,
-    /// The parts were run with `--quick`.
-    #[arg(long)]
-    quick: bool,
-    /// The values that the parts were run with.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Directory of the results; `results/<name of the file>` unless given.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -42,8 +38,7 @@ pub struct MergeArgs {
 
 /// Collects the cells of all parts and writes the report.
 pub(super) fn run(args: &MergeArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let settings = args.set.iter().map(|text| Setting::parse(text)).collect::<Result<Vec<_>>>()?;
-    let plan = load(&args.file, args.quick, &settings)?;
+    let plan = args.variant.load(&args.file)?;
     let parts = args.parts.iter().map(|part| Ok((part, Content::load(&part.join(JOURNAL))?)));
     let parts = parts.collect::<Result<Vec<_>>>()?;
     let (first, code) = (parts[0].0, parts[0].1.code);
@@ -51,7 +46,8 @@ pub(super) fn run(args: &MergeArgs, out: &mut dyn Write) -> Result<ExitCode> {
         let message = format!("made by another build of the program than {}", first.display());
         return Err(Error::config(part.display(), message));
     }
-    let path = args.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_name(&args.file, args.quick)));
+    let path =
+        args.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_name(&args.file, args.variant.quick)));
     let mut directory = RunDirectory::open(&path, &plan, &code)?;
     parts.iter().try_for_each(|(_, content)| directory.adopt(&content.cells))?;
     if let Some(missing) = directory.first_missing() {

@@ -23,6 +23,7 @@ mod test;
 mod trace_file;
 mod train;
 mod training_summary;
+mod variant;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -48,6 +49,7 @@ pub use self::reproduce::ReproduceArgs;
 pub use self::show::ShowArgs;
 pub use self::tag::TagArgs;
 pub use self::train::TrainArgs;
+pub use self::variant::VariantArgs;
 use crate::error::{Error, Result};
 use crate::progress;
 use crate::shard::Shard;
@@ -150,18 +152,14 @@ pub struct ExperimentArgs {
     /// Experiment files.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Lays each file's `quick` table over it: seconds instead of hours.
-    #[arg(long)]
-    quick: bool,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Threads to use; all cores unless given. Results do not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Directory of the results; `results/<name of the file>` unless given.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Another value for a key of the config, after `--quick`.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
     /// Runs a part of the cells, for `merge` to join: `2/3` is the second of three.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
