@@ -180,10 +180,7 @@ fn the_site_is_whole_and_a_browser_shows_it() {
         }
     }
     let index = std::fs::read_to_string(site.join("index.html")).expect("the index");
-    assert!(
-        index.contains("Nobody 2000") && index.contains("holds") && index.contains("2 experiments"),
-        "{index}"
-    );
+    assert!(index.contains("Nobody 2000") && index.contains("holds") && index.contains("Runs: 2"), "{index}");
 
     let Some(chromium) = chromium() else {
         eprintln!("no Chromium here: how the site looks was not checked");

@@ -84,15 +84,16 @@ fn write(path: &Path, page: Markup) -> Result<()> {
 fn index(runs: &[Finished]) -> Markup {
     let mut papers: BTreeMap<&str, Vec<&Finished>> = BTreeMap::new();
     for run in runs {
-        // `Vail 2008, figure 2.3` is of the paper `Vail 2008`.
+        // `After Vail 2008, figure 2.3` is of the paper `Vail 2008`.
         let paper = run.record.paper.as_deref().and_then(|paper| paper.split([',', ':']).next());
+        let paper = paper.map(|paper| paper.trim_start_matches("After "));
         papers.entry(paper.unwrap_or("Without a paper")).or_default().push(run);
     }
     let total = |outcome| runs.iter().map(|run| run.record.count(outcome)).sum::<usize>();
     html! {
         p {
-            (runs.len()) " experiments; of their claims " strong.holds { (total(Outcome::Holds)) " hold" } ", "
-            strong.fails { (total(Outcome::Fails)) " fail" } " and " (total(Outcome::Skipped)) " were left out. "
+            "Runs: " (runs.len()) ". Claims: " strong.holds { (total(Outcome::Holds)) " hold" } ", "
+            strong.fails { (total(Outcome::Fails)) " fail" } ", " (total(Outcome::Skipped)) " were left out. "
             a href="growth.html" { "Time and how it grows" } ", " a href="peers.html" { "beside other toolkits" } "."
         }
         @for (paper, runs) in papers {
