@@ -91,4 +91,23 @@ mod tests {
         assert_eq!(out.lines().nth(1), Some(format!("7\t1\t0\to\tb{}", "0".repeat(31)).as_str()));
         assert_eq!(converted(Convert::Letters, "1\to"), Err("line 1: expected 134 fields, got 2".to_owned()));
     }
+
+    #[test]
+    #[ignore = "needs CRF_DATA"]
+    fn letters_of_the_origin_become_the_file_we_read() {
+        let path = crate::digest::in_data("ocr/letters.tsv.gz");
+        let ours = String::from_utf8(super::super::content(&path).expect("the letters")).expect("UTF-8");
+        // What the origin has beside our columns, its own numbers, is not looked at.
+        let mut origin = String::new();
+        for line in ours.lines().skip(1) {
+            let [word, position, fold, letter, hex] = line.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let pixels = hex.chars().map(|digit| format!("{:04b}", digit.to_digit(16).expect("a digit")));
+            let pixels: Vec<String> =
+                pixels.flat_map(|bits| bits.chars().map(String::from).collect::<Vec<_>>()).collect();
+            origin += &format!("1\t{letter}\t2\t{word}\t{position}\t{fold}\t{}\t\n", pixels.join("\t"));
+        }
+        assert!(converted(Convert::Letters, &origin).is_ok_and(|converted| converted == ours));
+    }
 }
