@@ -58,6 +58,9 @@ fn bytes(run: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// How often the experiment is killed.
+const KILLS: usize = 50;
+
 #[test]
 fn fifty_kills_change_no_byte() {
     let place = place("killed");
@@ -66,20 +69,22 @@ fn fifty_kills_change_no_byte() {
     // On a busy machine a run takes long, but waiting longer finds no other moments.
     let whole = clock.elapsed().min(Duration::from_millis(700));
     let (mut kills, mut runs, mut random) = (0, 0, 0x9e37_79b9_7f4a_7c15_u64);
-    while kills < 50 {
+    while kills < KILLS {
         let out = format!("run-{runs}");
         runs += 1;
         assert!(runs < 200, "only {kills} kills in 200 runs");
-        // Until it ends by itself, which it does since no kill takes back what is finished.
+        // Until it ends by itself: no kill takes back what is finished, and after the last one it is left alone.
         loop {
             let mut run = start(&place, &out);
             // A xorshift generator: the moment needs no quality, only variety.
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            std::thread::sleep(whole.mul_f64((random % 1000) as f64 / 1000.0));
-            // SIGKILL; a program that has ended cannot be killed, which is no fault.
-            let _ = run.kill();
+            if kills < KILLS {
+                std::thread::sleep(whole.mul_f64((random % 1000) as f64 / 1000.0));
+                // SIGKILL; a program that has ended cannot be killed, which is no fault.
+                let _ = run.kill();
+            }
             match run.wait().expect("the program ends").code() {
                 Some(code) => {
                     assert_eq!(code, 0);
