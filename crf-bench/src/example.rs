@@ -54,47 +54,45 @@ pub fn example(plugin: &Plugin) -> Result<Table> {
 
 /// An experiment in which a plugin takes part; none for formats, which are for files of one's own.
 pub fn experiment(plugin: &Plugin, config: &Table) -> Option<Table> {
-    let mut experiment = Value::Table(EXPERIMENT.parse().expect("the example is right"));
-    let mut set = |path: &[&str], value: Value| KeyPath::of(path.iter().copied()).set(&mut experiment, value);
-    let of = |text: &str| Value::Table(text.parse().expect("the example is right"));
-    let (own, method) = (Value::Table(config.clone()), ["methods", "CRF"]);
-    set(&["title"], format!("The {} `{}`", plugin.kind, plugin.tag).into());
-    match plugin.kind {
+    let own = Value::Table(config.clone());
+    let fixed = || Value::Table(FIXED.parse().expect("the example is right"));
+    let mut changes: Vec<(&str, Value)> = match plugin.kind {
         "claim" => {
-            let mut claim = config.clone();
-            claim.insert("text".to_owned(), "what it says in words".into());
-            set(&["claims"], vec![Value::Table(claim)].into());
-            return experiment.try_into().ok();
+            let text = ("text".to_owned(), "what it says in words".into());
+            let claim: Table = [text].into_iter().chain(config.clone()).collect();
+            vec![("claims", vec![Value::Table(claim)].into())]
         }
-        "learner" | "selector" => set(&[method[0], method[1], plugin.kind], own),
-        "inference" => {
-            set(&[method[0], method[1], "learner"], of(FIXED));
-            set(&[method[0], method[1], "decode"], "viterbi".into());
-            set(&[method[0], method[1], "inference"], own)
-        }
-        "metric" => {
-            set(&["reference"], "forward-backward".into());
-            set(&["metrics"], vec![own].into())
-        }
-        "optimizer" => set(&[method[0], method[1], "learner", "optimizer"], own),
+        "inference" => vec![
+            ("methods.CRF.inference", own),
+            ("methods.CRF.decode", "viterbi".into()),
+            ("methods.CRF.learner", fixed()),
+        ],
+        "learner" => vec![("methods.CRF.learner", own)],
+        "metric" => vec![("metrics", vec![own].into()), ("reference", "forward-backward".into())],
+        "optimizer" => vec![("methods.CRF.learner.optimizer", own)],
         "prototype" => {
             let feature = Table::from_iter([("state".to_owned(), own)]);
-            set(&[method[0], method[1], "features"], vec!["intercept".into(), Value::Table(feature)].into())
+            vec![("methods.CRF.features", vec!["intercept".into(), Value::Table(feature)].into())]
         }
-        "source" => {
-            set(&["dataset"], own);
-            set(
-                &[method[0], method[1], "features"],
-                vec![Value::from("intercept"), "transition".into()].into(),
-            );
-            set(&[method[0], method[1], "inference"], "belief-propagation".into());
-            set(&[method[0], method[1], "decode"], "viterbi".into());
-            set(&[method[0], method[1], "learner"], of(FIXED))
-        }
+        "selector" => vec![("methods.CRF.selector", own)],
+        "source" => vec![
+            ("dataset", own),
+            ("methods.CRF.features", vec![Value::from("intercept"), "transition".into()].into()),
+            ("methods.CRF.inference", "belief-propagation".into()),
+            ("methods.CRF.decode", "viterbi".into()),
+            ("methods.CRF.learner", fixed()),
+        ],
         _ => return None,
     };
-    // Only claims compare methods along a sweep.
-    KeyPath::of(["sweep"]).remove(&mut experiment);
-    KeyPath::of(["methods", "HMM"]).remove(&mut experiment);
+    changes.push(("title", format!("The {} `{}`", plugin.kind, plugin.tag).into()));
+    let mut experiment = Value::Table(EXPERIMENT.parse().expect("the example is right"));
+    for (key, value) in changes {
+        KeyPath::of(key.split('.')).set(&mut experiment, value);
+    }
+    if plugin.kind != "claim" {
+        // Only claims compare methods along a sweep.
+        KeyPath::of(["sweep"]).remove(&mut experiment);
+        KeyPath::of(["methods", "HMM"]).remove(&mut experiment);
+    }
     experiment.try_into().ok()
 }
