@@ -6,13 +6,14 @@ use crf_core::{
     Corpus, FeatureMap, Inference, LogLinear, Metric as _, Model, Next, Problem, Run, Seed, Splits, Stop,
     evaluate,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::config::{Method, Plan};
+use crate::config::{Method, Plan, Settings};
+use crate::data_sets::explained;
 use crate::error::{Error, Result};
 
 /// What came of one method at one point of the sweep in one trial.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
     /// The number of the method.
     pub method: usize,
@@ -35,7 +36,7 @@ pub struct Cell {
 }
 
 /// How long the parts of a cell took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
     /// Drawing or reading the data, which all methods share.
     pub data: f64,
@@ -47,37 +48,51 @@ pub struct Seconds {
     pub evaluate: f64,
 }
 
-/// Runs all methods on the data of one point and trial.
+/// Runs the methods that are `missing` on the data of one point and trial, and shows each cell to `keep`.
 ///
 /// A cell depends on the config and its own name only: seeds come from names, never from what ran before.
-pub(crate) fn run_methods(plan: &Plan, point: usize, trial: u32) -> Result<Vec<Cell>> {
+pub(crate) fn run_methods(
+    plan: &Plan,
+    point: usize,
+    trial: u32,
+    missing: &dyn Fn(usize) -> bool,
+    keep: &dyn Fn(&Cell) -> Result<()>,
+) -> Result<Vec<Cell>> {
     let settings = &plan.points[point].settings;
-    let place = |what: &str| match settings.is_empty() {
-        true => format!("{what}, trial {trial}"),
-        false => format!("{what}, {settings}, trial {trial}"),
-    };
     let root = Seed::new(plan.experiment.seed);
     let of_data = settings.filter(|key| key == "dataset" || key.starts_with("dataset."));
     let data_seed = root.child("data").child(&format!("trial {trial}")).child(&of_data.to_string());
     let clock = Instant::now();
-    let splits = plan.points[point].dataset.load(&data_seed);
-    let splits = splits.map_err(|source| Error::Cell { cell: place("dataset"), source })?;
+    let source = &*plan.points[point].dataset;
+    let splits = source.load(&data_seed).map_err(|error| explained(error, source));
+    let splits = splits.map_err(|source| Error::Cell { cell: place("dataset", settings, trial), source })?;
     let data = Data::new(splits, clock.elapsed().as_secs_f64());
-    let methods = plan.points[point].methods.iter().enumerate();
+    let methods = plan.points[point].methods.iter().enumerate().filter(|(number, _)| missing(*number));
     let cells = methods.map(|(number, (name, method))| {
         let seed = root.child("learner").child(name);
         let seed = seed.child(&format!("trial {trial}")).child(&settings.to_string());
-        let cell = place(&format!("method {name}"));
+        let cell = place(&format!("method {name}"), settings, trial);
         let metrics = |evaluation: &_| {
             let metrics = plan.experiment.metrics.iter();
             metrics.map(|metric| metric.measure(evaluation)).collect::<crf_core::Result<Vec<f64>>>()
         };
         match run_method(method, &data, seed, &cell, plan.experiment.reference.as_deref(), metrics) {
-            Ok(outcome) => Ok(Cell { method: number, point, trial, ..outcome }),
+            Ok(outcome) => {
+                let cell = Cell { method: number, point, trial, ..outcome };
+                keep(&cell).map(|()| cell)
+            }
             Err(source) => Err(Error::Cell { cell, source }),
         }
     });
     cells.collect()
+}
+
+/// What a cell is called in messages.
+pub(crate) fn place(what: &str, settings: &Settings, trial: u32) -> String {
+    match settings.is_empty() {
+        true => format!("{what}, trial {trial}"),
+        false => format!("{what}, {settings}, trial {trial}"),
+    }
 }
 
 struct Data {

@@ -69,7 +69,7 @@ impl At {
 }
 
 /// How a claim came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, DeriveDeserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The results show it.

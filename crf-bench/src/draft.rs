@@ -25,12 +25,25 @@ impl Draft {
         Ok(Draft { target: target.to_owned(), draft })
     }
 
-    /// Writes the file and puts it into its place, instead of what was there.
+    /// Writes the file, waits until it is on the disk, and puts it into its place, instead of what was there.
     pub(crate) fn write(self, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        self.fill(fill)?.sync_all().map_err(Error::io(&self.target))?;
+        self.place()
+    }
+
+    /// [`Draft::write`] without waiting, for what can be made again.
+    pub(crate) fn write_soon(self, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        self.fill(fill)?;
+        self.place()
+    }
+
+    fn fill(&self, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<File> {
         let mut file = BufWriter::new(File::create(&self.draft).map_err(Error::io(&self.draft))?);
         fill(&mut file)?;
-        let file = file.into_inner().map_err(|error| Error::io(&self.target)(error.into_error()))?;
-        file.sync_all().map_err(Error::io(&self.target))?;
+        file.into_inner().map_err(|error| Error::io(&self.target)(error.into_error()))
+    }
+
+    fn place(&self) -> Result<()> {
         fs::rename(&self.draft, &self.target).map_err(Error::io(&self.target))
     }
 }

@@ -41,6 +41,17 @@ impl Estimate {
         self.half_width.map_or(f64::INFINITY, |half| self.mean + half)
     }
 
+    /// How probable a mean so far from 0 is if the true one is 0, by Student's two-sided test; nothing is known without a
+    /// deviation.
+    pub fn p_value(&self) -> Option<f64> {
+        let (deviation, n) = (self.deviation?, self.trials as f64);
+        if deviation == 0.0 {
+            return Some(if self.mean == 0.0 { 1.0 } else { 0.0 });
+        }
+        let t = self.mean.abs() / (deviation / n.sqrt());
+        StudentsT::new(0.0, 1.0, n - 1.0).ok().map(|student| 2.0 * student.sf(t))
+    }
+
     /// Whether the whole interval lies above that of `other`.
     pub fn is_above(&self, other: &Estimate) -> bool {
         self.low() > other.high()

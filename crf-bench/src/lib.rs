@@ -6,7 +6,12 @@
 pub mod config;
 
 mod cell;
+mod cost;
+mod digest;
+mod journal;
+mod run_directory;
 mod runner;
+mod shard;
 mod workers;
 
 mod estimate;
@@ -17,9 +22,15 @@ pub mod claims;
 
 pub mod report;
 
+mod example;
+mod kinds;
+mod manual;
+mod weather;
+
 mod answer;
 mod calibration;
 mod data;
+mod data_sets;
 mod graph_json;
 mod model_file;
 mod predict;
@@ -30,6 +41,7 @@ mod tuning;
 pub mod cli;
 mod draft;
 mod error;
+mod hardware;
 mod machine;
 mod progress;
 
@@ -39,11 +51,17 @@ pub use crate::cell::{Cell, Seconds};
 pub use crate::claim::{At, Claim, Names, Outcome, Statement, Verdict};
 pub use crate::error::{Error, Result};
 pub use crate::estimate::Estimate;
+pub use crate::example::{example, example_file, experiment};
+pub use crate::hardware::Hardware;
+pub use crate::kinds::{Kind, Refused};
+pub use crate::manual::{Entry, documentation, entries};
 pub use crate::model_file::{Content, ModelFile, Serving};
 pub use crate::predict::{Ask, Prediction, predict};
-pub use crate::runner::{Results, n_jobs, run};
+pub use crate::runner::{Results, run};
 pub use crate::scores::{LabelScores, Scores};
+pub use crate::shard::Shard;
 pub use crate::summary::{Column, Line, Summary};
+pub use crate::weather::Weather;
 
 // Plugins are named by tag only; without these lines the linker would leave them out.
 use crf_datasets as _;

@@ -1,9 +1,9 @@
 use std::num::NonZeroUsize;
-use std::time::Instant;
 
 use crate::cell::{Cell, run_methods};
 use crate::config::Plan;
 use crate::error::Result;
+use crate::shard::Shard;
 use crate::summary::Summary;
 use crate::workers::in_parallel;
 
@@ -12,36 +12,98 @@ use crate::workers::in_parallel;
 pub struct Results {
     /// By method, then point, then trial.
     pub cells: Vec<Cell>,
-    /// How long the run took.
-    pub seconds: f64,
 }
 
 impl Results {
+    /// The results of cells in that order, whose numbers are set anew: a journal may be that of an older plan.
+    pub(crate) fn new(plan: &Plan, cells: Vec<Cell>) -> Self {
+        let numbered = cells.into_iter().enumerate().map(|(number, cell)| {
+            let (method, point, trial) = name(plan, number);
+            Cell { method, point, trial, ..cell }
+        });
+        Results { cells: numbered.collect() }
+    }
+
     /// The values of all metrics, ready for reports and claims.
     pub fn summary(&self, plan: &Plan) -> Summary {
-        let (n_points, n_trials) = (plan.points.len(), plan.experiment.trials as usize);
         Summary::of(plan, |method, point, metric, trial| {
-            self.cells[(method * n_points + point) * n_trials + trial].metrics[metric]
+            self.cells[number(plan, method, point, trial as u32 + 1)].metrics[metric]
         })
+    }
+
+    /// How long the work took in all, in whatever order and over however many runs it was done.
+    pub fn seconds(&self) -> f64 {
+        let of = |cell: &Cell| {
+            let shared = if cell.method == 0 { cell.seconds.data } else { 0.0 };
+            shared + cell.seconds.encode + cell.seconds.train + cell.seconds.evaluate
+        };
+        self.cells.iter().map(of).sum()
     }
 }
 
-/// How many jobs a plan has: each runs all methods on the data of one point and trial.
-pub fn n_jobs(plan: &Plan) -> usize {
-    plan.points.len() * plan.experiment.trials as usize
+/// How many cells a plan has.
+fn n_cells(plan: &Plan) -> usize {
+    plan.experiment.methods.len() * plan.points.len() * plan.experiment.trials as usize
 }
 
-/// Runs all cells of a plan on so many threads, and calls `done` after each job.
+/// The place of a cell among all.
+fn number(plan: &Plan, method: usize, point: usize, trial: u32) -> usize {
+    (method * plan.points.len() + point) * plan.experiment.trials as usize + trial as usize - 1
+}
+
+/// The method, point and trial of a cell.
+pub(crate) fn name(plan: &Plan, number: usize) -> (usize, usize, u32) {
+    let (n_points, n_trials) = (plan.points.len(), plan.experiment.trials as usize);
+    (number / n_trials / n_points, number / n_trials % n_points, (number % n_trials) as u32 + 1)
+}
+
+/// The point and trial of a job, which runs all methods on the data of both.
+///
+/// Trial by trial, so that all points progress together and the time left can be told early.
+fn data_of(plan: &Plan, job: usize) -> (usize, u32) {
+    (job % plan.points.len(), (job / plan.points.len()) as u32 + 1)
+}
+
+/// The jobs of a part in which some cell is missing.
+pub(crate) fn open_jobs(plan: &Plan, cells: &[Option<Cell>], shard: Shard) -> Vec<usize> {
+    let is_open = |&job: &usize| {
+        let (point, trial) = data_of(plan, job);
+        (0..plan.experiment.methods.len()).any(|method| cells[number(plan, method, point, trial)].is_none())
+    };
+    let n_jobs = plan.points.len() * plan.experiment.trials as usize;
+    (0..n_jobs).filter(|&job| shard.has(job)).filter(is_open).collect()
+}
+
+/// Does jobs on so many threads and fills in the cells that are missing; shows each with its number to `keep` as soon as it
+/// is finished, and calls `done` after each job.
+pub(crate) fn complete(
+    plan: &Plan,
+    cells: &mut [Option<Cell>],
+    jobs: &[usize],
+    threads: NonZeroUsize,
+    keep: &(dyn Fn(usize, &Cell) -> Result<()> + Sync),
+    done: &(dyn Fn() + Sync),
+) -> Result<()> {
+    let known = &*cells;
+    let new = in_parallel(jobs.len(), threads, done, |job| {
+        let (point, trial) = data_of(plan, jobs[job]);
+        let is_missing = |method| known[number(plan, method, point, trial)].is_none();
+        let keep = |cell: &Cell| keep(number(plan, cell.method, point, trial), cell);
+        run_methods(plan, point, trial, &is_missing, &keep)
+    });
+    for cell in new?.into_iter().flatten() {
+        let number = number(plan, cell.method, cell.point, cell.trial);
+        cells[number] = Some(cell);
+    }
+    Ok(())
+}
+
+/// Runs all cells of a plan on so many threads, without a trace on disk.
 ///
 /// Results do not depend on the number of threads.
-pub fn run(plan: &Plan, threads: NonZeroUsize, done: &(dyn Fn() + Sync)) -> Result<Results> {
-    let began = Instant::now();
-    // Trial by trial, so that all points progress together and the time left can be told early.
-    let cells = in_parallel(n_jobs(plan), threads, done, |job| {
-        let (trial, point) = (job / plan.points.len(), job % plan.points.len());
-        run_methods(plan, point, trial as u32 + 1)
-    });
-    let mut cells: Vec<Cell> = cells?.into_iter().flatten().collect();
-    cells.sort_by_key(|cell| (cell.method, cell.point, cell.trial));
-    Ok(Results { cells, seconds: began.elapsed().as_secs_f64() })
+pub fn run(plan: &Plan, threads: NonZeroUsize) -> Result<Results> {
+    let mut cells = vec![None; n_cells(plan)];
+    let jobs = open_jobs(plan, &cells, Shard::WHOLE);
+    complete(plan, &mut cells, &jobs, threads, &|_, _| Ok(()), &|| {})?;
+    Ok(Results::new(plan, cells.into_iter().flatten().collect()))
 }

@@ -203,7 +203,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 #[test]
 fn help_has_examples() {
     let place = directory("help");
-    for command in ["train", "tag", "eval", "inspect", "convert", "list"] {
+    for command in ["train", "tag", "eval", "inspect", "convert", "list", "explain", "schema", "check"] {
         assert!(run(&place, &format!("{command} --help")).contains("Example"), "{command}");
     }
 }

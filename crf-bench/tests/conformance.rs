@@ -1,90 +1,81 @@
-//! Every plugin has an example config that works, and every registered plugin is on the list.
+//! Every plugin has an example that works, is on the list, and keeps what it promises: no test needs to be written for it.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crf_bench::Claim;
-use crf_bench::config::{experiment_files, load};
-use crf_core::{Inference, Learner, Metric, Plugin, Prototype, Selector, Source};
-use crf_datasets::Format;
-use crf_learn::Optimizer;
-use serde::Serialize;
+use crf_bench::config::{Plan, experiment_files, load, parse};
+use crf_bench::{Cell, Kind, Weather, example, example_file, experiment};
+use crf_core::{
+    Beliefs, Bound, EdgeBeliefs, Features, Inference, Iteration, Learner, Next, OwnedPotentials, Plugin,
+    Problem, Run, Scratch, Seed, Source as _, oracle,
+};
+use crf_datasets::{Format, Text};
 use serde::de::DeserializeOwned;
-use toml::Table;
-
-/// What each kind of plugin is read as.
-type Kind = (&'static str, fn(&str) -> Result<String, String>);
-
-const KINDS: [Kind; 9] = [
-    ("claim", read::<dyn Claim>),
-    ("format", read::<dyn Format>),
-    ("inference", read::<dyn Inference>),
-    ("learner", read::<dyn Learner>),
-    ("metric", read::<dyn Metric>),
-    ("optimizer", read::<dyn Optimizer>),
-    ("prototype", read::<dyn Prototype>),
-    ("selector", read::<dyn Selector>),
-    ("source", read::<dyn Source>),
-];
-
-/// Asks a plugin of a kind whether its settings can work; some kinds have nothing to say before a run.
-trait Checked {
-    fn accept(&self) -> crf_core::Result<()> {
-        Ok(())
-    }
-}
-
-macro_rules! checked {
-    ($($kind:ident),*) => {$(
-        impl Checked for dyn $kind {
-            fn accept(&self) -> crf_core::Result<()> {
-                self.check()
-            }
-        }
-    )*};
-}
-
-checked!(Format, Inference, Learner, Optimizer, Prototype, Selector, Source);
-impl Checked for dyn Claim {}
-impl Checked for dyn Metric {}
-
-/// Reads a plugin, checks it, and gives it back as TOML with all defaults.
-fn read<T: ?Sized + Checked>(text: &str) -> Result<String, String>
-where
-    Box<T>: Serialize + DeserializeOwned,
-{
-    let plugin: Box<T> = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-    plugin.accept().map_err(|error| error.to_string())?;
-    toml::to_string(&plugin).map_err(|error| error.to_string())
-}
+use toml::{Table, Value};
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
+fn kind_of(plugin: &Plugin) -> Kind {
+    Kind::named(plugin.kind).unwrap_or_else(|error| panic!("{error}: add it to `Kind::ALL`"))
+}
+
+fn example_of(plugin: &Plugin) -> Table {
+    example(plugin).unwrap_or_else(|error| panic!("{} {}: {error}", plugin.kind, plugin.tag))
+}
+
+/// All plugins of a kind, from their examples.
+fn built<T: DeserializeOwned>(kind: &str) -> Vec<(&'static str, T)> {
+    let plugins = Kind::named(kind).expect("a kind").plugins();
+    plugins
+        .map(|plugin| {
+            let built = example_of(plugin).try_into::<T>();
+            (plugin.tag, built.unwrap_or_else(|error| panic!("{kind} {}: {error}", plugin.tag)))
+        })
+        .collect()
+}
+
+/// The experiment of a plugin's example, with other values for some of its keys.
+fn plan(plugin: &Plugin, changes: &[(&str, Value)]) -> Option<Plan> {
+    let mut table = experiment(plugin, &example_of(plugin))?;
+    for (key, value) in changes {
+        table.insert((*key).to_owned(), value.clone());
+    }
+    let text = toml::to_string(&table).expect("TOML");
+    let name = format!("{} {}", plugin.kind, plugin.tag);
+    Some(parse(&name, &text, false, &[]).unwrap_or_else(|error| panic!("{error}\n{text}")))
+}
+
+/// What must be the same in every run of a cell.
+fn outcome(cell: Cell) -> (String, Vec<u64>, usize, usize) {
+    let bits = cell.metrics.iter().map(|metric| metric.to_bits()).collect();
+    (cell.seed, bits, cell.features, cell.iterations)
+}
+
 #[test]
 fn every_plugin_has_an_example_that_survives_a_round_trip() {
     for plugin in Plugin::all() {
-        let path = here("plugins").join(plugin.kind).join(format!("{}.toml", plugin.tag));
-        let kind = KINDS.iter().find(|(kind, _)| *kind == plugin.kind);
-        let (_, read) = kind.unwrap_or_else(|| panic!("add the kind `{}` to this test", plugin.kind));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let once = read(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert_eq!(read(&once).as_ref(), Ok(&once), "{}", path.display());
-        let table: Table = once.parse().expect("TOML");
-        let tag = table.get("type").and_then(|tag| tag.as_str()).or(table.keys().next().map(String::as_str));
+        let (path, kind) = (example_file(plugin), kind_of(plugin));
+        assert!(path.is_file(), "{} is missing", path.display());
+        let once =
+            kind.read(&example_of(plugin)).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let twice = kind.read(&once).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(once, twice, "{}", path.display());
+        let tag = once.get("type").and_then(|tag| tag.as_str()).or(once.keys().next().map(String::as_str));
         assert_eq!(tag, Some(plugin.tag), "{}", path.display());
     }
 }
 
 #[test]
 fn every_registered_plugin_is_on_the_list_and_documented() {
-    for (kind, read) in KINDS {
-        let nobody = if kind == "claim" { "[nobody]" } else { "type = \"nobody\"" };
-        let message = read(nobody).expect_err("nobody is no plugin");
+    for kind in Kind::ALL {
+        let message = kind.read(&kind.bare("nobody")).expect_err("nobody is no plugin").to_string();
         let registered: BTreeSet<&str> = message.split('`').skip(3).step_by(2).collect();
-        let listed = Plugin::all().into_iter().filter(|plugin| plugin.kind == kind);
-        assert_eq!(registered, listed.map(|plugin| plugin.tag).collect(), "{kind}: {message}");
+        assert_eq!(registered, kind.plugins().map(|plugin| plugin.tag).collect(), "{}: {message}", kind.name);
     }
     let silent = Plugin::all().into_iter().find(|plugin| plugin.summary().is_empty());
     assert!(silent.is_none(), "{silent:?} has no documentation");
@@ -92,10 +83,7 @@ fn every_registered_plugin_is_on_the_list_and_documented() {
 
 #[test]
 fn every_example_belongs_to_a_plugin() {
-    let known: BTreeSet<PathBuf> = Plugin::all()
-        .into_iter()
-        .map(|plugin| here("plugins").join(plugin.kind).join(format!("{}.toml", plugin.tag)))
-        .collect();
+    let known: BTreeSet<PathBuf> = Plugin::all().into_iter().map(example_file).collect();
     let found: BTreeSet<PathBuf> = experiment_files(&here("plugins")).into_iter().collect();
     assert_eq!(found.difference(&known).next(), None);
 }
@@ -108,5 +96,180 @@ fn all_experiment_files_are_right() {
         for quick in [false, true] {
             load(&file, quick, &[]).unwrap_or_else(|error| panic!("{error}"));
         }
+    }
+}
+
+/// Larger data are drawn or read twice, but nothing is run on them here.
+const LITTLE: usize = 2_000;
+
+#[test]
+fn every_example_runs_to_the_same_bits_at_any_number_of_threads() {
+    for plugin in Plugin::all() {
+        let Some(plan) = plan(plugin, &[("trials", 1.into())]) else { continue };
+        let place = format!("{} {}", plugin.kind, plugin.tag);
+        let load =
+            || plan.points[0].dataset.load(&Seed::new(7)).map(|data| (data.train, data.holdout, data.test));
+        let data = match load() {
+            Ok(data) => data,
+            // Real data are not everywhere; an error must then say what is missing.
+            Err(error) => {
+                assert!(
+                    plugin.kind == "source" && error.to_string().contains("CRF_DATA"),
+                    "{place}: {error}"
+                );
+                continue;
+            }
+        };
+        if plugin.kind == "source" {
+            assert!(load().is_ok_and(|again| again == data), "{place}: other data from the same seed");
+        }
+        if data.0.n_positions() + data.2.n_positions() > LITTLE {
+            continue;
+        }
+        let run = |threads: usize| {
+            let results = crf_bench::run(&plan, NonZeroUsize::new(threads).expect("a number"));
+            let results = results.unwrap_or_else(|error| panic!("{place}: {error}"));
+            results.cells.into_iter().map(outcome).collect::<Vec<_>>()
+        };
+        assert_eq!(run(1), run(3), "{place}");
+    }
+}
+
+/// Data at the edge of what there is, which a plugin takes or refuses with a reason.
+fn edges() -> [(&'static str, Weather); 6] {
+    let usual = Weather::default();
+    [
+        ("tiny data", Weather { sequences: 1, days: 2, ..usual.clone() }),
+        ("a single label", Weather { labels: 1, ..usual.clone() }),
+        ("a single position", Weather { days: 1, ..usual.clone() }),
+        ("one day of one label", Weather { labels: 1, sequences: 1, days: 1, ..usual.clone() }),
+        ("some labels missing", Weather { unlabelled: 0.3, ..usual.clone() }),
+        ("no label at all", Weather { unlabelled: 1.0, ..usual }),
+    ]
+}
+
+/// Whether some label does not occur in the training data, or some position has none.
+fn lacks_a_label(plan: &Plan) -> bool {
+    let seed = Seed::new(plan.experiment.seed).child("data").child("trial 1").child("");
+    let train = plan.points[0].dataset.load(&seed).expect("data").train;
+    let labels: Vec<_> = (0..train.len()).flat_map(|i| train.sequence(i).labels().to_vec()).collect();
+    let occurs = |label: u32| labels.contains(&Some(label));
+    labels.contains(&None) || !(0..train.schema().n_labels(0) as u32).all(occurs)
+}
+
+#[test]
+fn plugins_stand_data_at_the_edge() {
+    for plugin in Plugin::all() {
+        if !["inference", "learner", "optimizer", "prototype", "selector"].contains(&plugin.kind) {
+            continue;
+        }
+        for (what, weather) in edges() {
+            let place = format!("{} {}, {what}", plugin.kind, plugin.tag);
+            let mut dataset = Table::try_from(&weather).expect("TOML");
+            dataset.insert("type".to_owned(), "weather".into());
+            let plan =
+                plan(plugin, &[("dataset", dataset.into()), ("trials", 1.into())]).expect("an example");
+            let run = || crf_bench::run(&plan, NonZeroUsize::MIN);
+            match catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| panic!("{place}: it panicked")) {
+                Ok(results) => {
+                    let metrics = results.cells.iter().flat_map(|cell| &cell.metrics);
+                    assert!(
+                        metrics.clone().all(|metric| metric.is_finite()),
+                        "{place}: {:?}",
+                        metrics.collect::<Vec<_>>()
+                    );
+                }
+                // Only a label that never occurs is a reason to refuse.
+                Err(error) => assert!(lacks_a_label(&plan), "{place}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn inferences_keep_what_their_answers_promise() {
+    for (tag, inference) in built::<Box<dyn Inference>>("inference") {
+        for (trial, (len, labels)) in [(1, 2), (2, 3), (4, 2), (5, 3), (6, 1)].into_iter().enumerate() {
+            let mut x = OwnedPotentials::random(len, labels, 2.0, &Seed::new(trial as u64));
+            let p = x.view();
+            let (log_z, mut scratch) = (oracle::log_z(&p), Scratch::new());
+            let best = oracle::all_labellings(&p).iter().map(|of| of.score).fold(f64::NEG_INFINITY, f64::max);
+            let mut node = vec![0.0; len * labels];
+            if let Ok(got) =
+                inference.infer(&p, &mut Beliefs { node: &mut node, edge: EdgeBeliefs::None }, &mut scratch)
+            {
+                let error = got.value - log_z;
+                let kept = match got.bound {
+                    Bound::Exact => error.abs() < 1e-9,
+                    Bound::Lower => error < 1e-9,
+                    Bound::Upper => error > -1e-9,
+                    Bound::Estimate => error.is_finite(),
+                };
+                assert!(kept, "{tag}: log Z is {log_z}, the answer {got:?}");
+                for row in node.chunks(labels) {
+                    assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{tag}: {row:?}");
+                }
+            }
+            let mut found = vec![0; len];
+            let decoded = inference
+                .decode(&p, &mut found, &mut scratch)
+                .unwrap_or_else(|error| panic!("{tag}: {error}"));
+            assert!((decoded.score - p.score(&found)).abs() < 1e-9, "{tag}: {decoded:?} for {found:?}");
+            assert!(
+                decoded.upper.is_none_or(|upper| upper > best - 1e-9),
+                "{tag}: {decoded:?}, the best has {best}"
+            );
+        }
+    }
+}
+
+#[test]
+fn learners_keep_what_their_traces_promise() {
+    let data = Weather { noise: 0.4, ..Weather::default() }.load(&Seed::new(3)).expect("data");
+    let features: Features =
+        serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#).expect("features");
+    let fitted = features.fit(&data.train).expect("features");
+    let train = fitted.encode(Arc::new(data.train)).expect("a corpus");
+    let map = Arc::new(fitted.map(&train).expect("a map"));
+    let inference: Box<dyn Inference> =
+        serde_json::from_str(r#"{"type": "forward-backward"}"#).expect("inference");
+    for (tag, learner) in built::<Box<dyn Learner>>("learner") {
+        let (problem, mut seen) = (Problem::new(&train, &map, &*inference), Vec::new());
+        let mut watch = |iteration: &Iteration| {
+            seen.push(iteration.clone());
+            Next::Continue
+        };
+        let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut watch));
+        let fit = fit.unwrap_or_else(|error| panic!("{tag}: {error}"));
+        assert!(seen.len() <= fit.trace.iterations.len(), "{tag}: iterations that the trace does not know");
+        for iteration in &fit.trace.iterations {
+            assert!(iteration.objective.is_finite(), "{tag}: {iteration:?}");
+            let slack = 1e-9 * (1.0 + iteration.objective.abs());
+            assert!(
+                iteration.gap().is_none_or(|gap| gap > -slack),
+                "{tag}: a dual above the objective, {iteration:?}"
+            );
+        }
+        let weights = fit.model.log_linear().map(|model| model.weights().to_vec());
+        assert!(weights.into_iter().flatten().all(f64::is_finite), "{tag}: weights that are not finite");
+    }
+}
+
+#[test]
+fn formats_read_what_they_write() {
+    let data = Weather::default().load(&Seed::new(5)).expect("data").train;
+    for (tag, format) in built::<Box<dyn Format>>("format") {
+        let mut once = Vec::new();
+        // A format that has no place for some sort of channel says so.
+        if let Err(error) = format.write(&data, &mut once) {
+            assert!(!error.to_string().is_empty(), "{tag}");
+            continue;
+        }
+        let mut twice = Vec::new();
+        let read = format.read(Text::new(tag, &mut &once[..]), None, usize::MAX, &mut |data| {
+            format.write(&data, &mut twice).map(|()| Next::Continue)
+        });
+        read.unwrap_or_else(|error| panic!("{tag}: {error}\n{}", String::from_utf8_lossy(&once)));
+        assert_eq!(String::from_utf8_lossy(&once), String::from_utf8_lossy(&twice), "{tag}");
     }
 }

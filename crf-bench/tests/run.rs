@@ -1,15 +1,14 @@
 //! A run gives the same bytes at any number of threads, and its stored config runs to them again.
 
+mod command;
 mod common;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::Parser as _;
 use common::EXPERIMENT;
 use crf_bench::Cell;
-use crf_bench::cli::Cli;
 use crf_bench::config::parse;
 
 /// A directory of its own for each test.
@@ -20,18 +19,15 @@ fn directory(name: &str) -> PathBuf {
     directory
 }
 
-/// Runs the command line and gives what it prints, or its error.
+/// What running experiments prints, or its error.
 fn xtask(args: &[&str]) -> Result<String, String> {
-    let mut out = Vec::new();
-    let cli = Cli::try_parse_from(["xtask", "experiment"].iter().chain(args)).map_err(|e| e.to_string())?;
-    cli.run(&mut out).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8(out).expect("UTF-8"))
+    command::xtask(&[&["experiment"], args].concat())
 }
 
 /// All cells of an experiment.
 fn run(text: &str) -> Vec<Cell> {
     let plan = parse("exp.toml", text, false, &[]).expect("a right config");
-    crf_bench::run(&plan, NonZeroUsize::MIN, &|| {}).expect("a run").cells
+    crf_bench::run(&plan, NonZeroUsize::MIN).expect("a run").cells
 }
 
 fn read(path: &Path) -> String {
@@ -45,7 +41,8 @@ fn runs_repeat_to_the_byte() {
     std::fs::write(&file, EXPERIMENT).expect("a file");
     let run = |file: &Path, out: &str, threads: &str| {
         let out = place.join(out);
-        let args = [file.to_str(), Some("--threads"), Some(threads), Some("--out"), out.to_str()];
+        let args =
+            [file.to_str(), Some("--fresh"), Some("--threads"), Some(threads), Some("--out"), out.to_str()];
         xtask(&args.map(|arg| arg.expect("UTF-8"))).expect("a run");
         ["results.jsonl", "results.csv", "figure.svg", "config.toml"].map(|name| read(&out.join(name)))
     };
@@ -162,7 +159,7 @@ fn text_is_escaped_in_figures_and_pages() {
 }
 
 #[test]
-fn a_failing_cell_is_named_and_leaves_nothing() {
+fn a_failing_cell_is_named_and_leaves_no_report() {
     let place = directory("fail");
     let file = place.join("exp.toml");
     std::fs::write(&file, EXPERIMENT).expect("a file");
@@ -171,8 +168,9 @@ fn a_failing_cell_is_named_and_leaves_nothing() {
     let error = xtask(&[file, "--out", path, "--set", "dataset.fail=true"]).expect_err("a failure");
     let cell = "dataset, dataset.noise = 0.0, methods.Two.learner.spread = 0.5, trial 1";
     assert_eq!(error, format!("{cell}: no data today"));
-    assert!(!out.exists());
-    assert_eq!(std::fs::read_dir(&place).expect("a directory").count(), 1);
+    let left: Vec<_> =
+        std::fs::read_dir(&out).expect("a directory").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(left, ["journal"]);
 }
 
 #[test]
@@ -180,7 +178,7 @@ fn a_failing_cell_is_named_and_leaves_nothing() {
 fn a_panic_is_not_swallowed() {
     let text = EXPERIMENT.replace("learner = \"guess\"", "learner = { type = \"guess\", panic = true }");
     let plan = parse("exp.toml", &text, false, &[]).expect("a right config");
-    let _ = crf_bench::run(&plan, NonZeroUsize::MIN.saturating_add(1), &|| {});
+    let _ = crf_bench::run(&plan, NonZeroUsize::MIN.saturating_add(1));
 }
 
 #[test]

@@ -1,29 +1,34 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crf_core::{Plugin, hint};
+use clap::Args;
+use crf_core::Plugin;
 
-use super::{ListArgs, terminal};
+use super::terminal;
 use crate::error::{Error, Result};
+use crate::kinds::Kind;
+
+/// Lists the plugins that configs can name.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  crf list
+  crf list learner
+  crf explain learner mle    # what there is to know about one of them")]
+pub struct ListArgs {
+    /// Only plugins of this kind: `learner`, `source`, `prototype`, …
+    kind: Option<String>,
+}
 
 /// Prints all plugins, or those of one kind.
 pub(super) fn run(args: &ListArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let plugins = Plugin::all();
-    let mut kinds: Vec<&str> = plugins.iter().map(|plugin| plugin.kind).collect();
-    kinds.dedup();
-    if let Some(asked) = &args.kind {
-        // One of them or several: `learner` and `learners`.
-        let kind = kinds
-            .iter()
-            .copied()
-            .find(|kind| asked.strip_prefix(kind).is_some_and(|rest| matches!(rest, "" | "s")));
-        let unknown = || Error::config("list", format!("unknown kind `{asked}`{}", hint(asked, &kinds)));
-        kinds = vec![kind.ok_or_else(unknown)?];
-    }
-    let width = plugins.iter().map(|plugin| plugin.tag.len()).max().unwrap_or(0);
+    let kinds = match &args.kind {
+        Some(asked) => vec![Kind::named(asked).map_err(|message| Error::config("list", message))?],
+        None => Kind::ALL.to_vec(),
+    };
+    let width = Plugin::all().iter().map(|plugin| plugin.tag.len()).max().unwrap_or(0);
     for (i, kind) in kinds.into_iter().enumerate() {
-        writeln!(out, "{}{kind}", if i == 0 { "" } else { "\n" }).map_err(terminal)?;
-        for plugin in plugins.iter().filter(|plugin| plugin.kind == kind) {
+        writeln!(out, "{}{}", if i == 0 { "" } else { "\n" }, kind.name).map_err(terminal)?;
+        for plugin in kind.plugins() {
             writeln!(out, "  {:<width$}  {}", plugin.tag, plugin.summary()).map_err(terminal)?;
         }
     }

@@ -1,21 +1,29 @@
 //! The command line: what `crf` offers to users, and what `cargo xtask` offers beyond that.
 
+mod check;
 mod compare;
 mod constraints;
 mod convert;
+mod data;
 mod eval;
 mod experiment;
+mod explain;
 mod format;
 mod growth;
 mod infer;
 mod inspect;
 mod list;
+mod merge;
+mod new;
+mod report;
+mod reproduce;
 mod show;
 mod tag;
 mod test;
 mod trace_file;
 mod train;
 mod training_summary;
+mod variant;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -24,17 +32,27 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use self::check::CheckArgs;
 pub use self::compare::CompareArgs;
 pub use self::convert::ConvertArgs;
+pub use self::data::DataArgs;
 pub use self::eval::EvalArgs;
+pub use self::explain::ExplainArgs;
 pub use self::growth::GrowthArgs;
 pub use self::infer::InferArgs;
 pub use self::inspect::InspectArgs;
+pub use self::list::ListArgs;
+pub use self::merge::MergeArgs;
+pub use self::new::NewArgs;
+pub use self::report::ReportArgs;
+pub use self::reproduce::ReproduceArgs;
 pub use self::show::ShowArgs;
 pub use self::tag::TagArgs;
 pub use self::train::TrainArgs;
+pub use self::variant::VariantArgs;
 use crate::error::{Error, Result};
 use crate::progress;
+use crate::shard::Shard;
 
 /// Reproduces experiments with conditional random fields and looks after the workspace.
 #[derive(Debug, Parser)]
@@ -50,9 +68,14 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Experiment(ExperimentArgs),
+    Merge(MergeArgs),
+    Reproduce(ReproduceArgs),
+    Report(ReportArgs),
+    Data(DataArgs),
     Test(TestArgs),
     Compare(CompareArgs),
     Growth(GrowthArgs),
+    New(NewArgs),
     #[command(flatten)]
     User(UserCommand),
 }
@@ -87,6 +110,9 @@ enum UserCommand {
     Infer(InferArgs),
     Show(ShowArgs),
     List(ListArgs),
+    Explain(ExplainArgs),
+    Schema(SchemaArgs),
+    Check(CheckArgs),
 }
 
 impl UserCommand {
@@ -100,6 +126,9 @@ impl UserCommand {
             UserCommand::Infer(args) => infer::run(args, out),
             UserCommand::Show(args) => show::run(args, out),
             UserCommand::List(args) => list::run(args, out),
+            UserCommand::Explain(args) => explain::run(args, out),
+            UserCommand::Schema(SchemaArgs {}) => schema(out),
+            UserCommand::Check(args) => check::run(args, out),
         }
     }
 }
@@ -113,38 +142,42 @@ impl UserCommand {
   cargo xtask experiment experiments/quickstart.toml --set trials=20 --set seed=2
   cargo xtask experiment experiments/quickstart.toml --set methods.CRF.learner.l2=1.0
   cargo xtask experiment experiments/quickstart.toml --set 'sweep.\"dataset.copies\"=[1, 2]'
+  cargo xtask experiment experiments/vail/fig-2-2.toml --shard 1/2    # a part; see `merge`
+
+Finished cells are kept: after Ctrl-C, or a crash, the same command goes on where it was, and after a change of the \
+file it runs only what the change concerns. A new build of the program runs everything anew.
 
 Exit code: 0 when all is well, 2 for a wrong config, 1 when a run or, with --check, a claim fails.")]
 pub struct ExperimentArgs {
     /// Experiment files.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Lays each file's `quick` table over it: seconds instead of hours.
-    #[arg(long)]
-    quick: bool,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Threads to use; all cores unless given. Results do not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Directory of the results; `results/<name of the file>` unless given.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Another value for a key of the config, after `--quick`.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    /// Runs a part of the cells, for `merge` to join: `2/3` is the second of three.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Runs all cells anew, also those that are finished.
+    #[arg(long)]
+    fresh: bool,
     /// Fails when a claim fails.
     #[arg(long)]
     check: bool,
 }
 
-/// Lists the plugins that configs can name.
+/// Prints the JSON Schema of experiment files, by which editors complete and check them.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  crf list
-  crf list learner")]
-pub struct ListArgs {
-    /// Only plugins of this kind: `learner`, `source`, `prototype`, …
-    kind: Option<String>,
-}
+#[command(after_help = "Example:
+  crf schema > experiment.schema.json
+
+A file says where its schema is in its first line, for editors with Taplo: `#:schema ./experiment.schema.json`.")]
+pub struct SchemaArgs {}
 
 /// Runs what the continuous integration runs, cheapest first, and stops at the first failure.
 #[derive(Debug, Args)]
@@ -159,9 +192,14 @@ impl Cli {
         progress::log(self.verbose);
         match &self.command {
             Command::Experiment(args) => experiment::run(args, out),
+            Command::Merge(args) => merge::run(args, out),
+            Command::Reproduce(args) => reproduce::run(args, out),
+            Command::Report(args) => report::run(args, out),
+            Command::Data(args) => data::run(args, out),
             Command::Test(TestArgs {}) => test::run(out),
             Command::Compare(args) => compare::run(args, out),
             Command::Growth(args) => growth::run(args, out),
+            Command::New(args) => new::run(args, out),
             Command::User(command) => command.run(out),
         }
     }
@@ -200,6 +238,12 @@ fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
 /// As many threads as were asked for, or as there are cores.
 fn threads(asked: Option<NonZeroUsize>) -> NonZeroUsize {
     asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+fn schema(out: &mut dyn Write) -> Result<ExitCode> {
+    let text = serde_json::to_string_pretty(&crate::config::schema()).map_err(Error::format("schema"))?;
+    writeln!(out, "{text}").map_err(terminal)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// An error of writing to the terminal.

@@ -1,17 +1,21 @@
+use std::collections::BTreeMap;
+
 use crf_core::metrics::{ErrorRate, LogLikelihood, SequenceAccuracy};
 use crf_core::plugin::{named, named_list, named_option};
 use crf_core::{Inference, Metric, Source};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::method::{as_table, in_order};
 use super::readable::Readable;
+use super::schema::{AnyClaim, AnyInference, AnyMetric, AnySource, Lists};
 use super::verify::plugins;
 use super::{Fault, Method};
 use crate::claim::Statement;
 
 /// An experiment as its file tells it, with every default filled in.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// What it is called in reports.
@@ -25,24 +29,30 @@ pub struct Experiment {
     pub seed: u64,
     /// What is measured on the test data.
     #[serde(default = "usual_metrics", deserialize_with = "named_list")]
+    #[schemars(with = "Vec<AnyMetric>", default)]
     pub metrics: Vec<Box<dyn Metric>>,
     /// Where the data come from.
     #[serde(deserialize_with = "named")]
+    #[schemars(with = "AnySource")]
     pub dataset: Box<dyn Source>,
     /// Keys and the lists of values they take in turn; several keys make a product.
     #[serde(default)]
+    #[schemars(with = "Lists")]
     pub sweep: Table,
     /// What is compared.
     #[serde(deserialize_with = "in_order", serialize_with = "as_table")]
+    #[schemars(with = "BTreeMap<String, Method>")]
     pub methods: Vec<(String, Method)>,
     /// The inference that the answers of all methods are compared with, for metrics that do.
     #[serde(default, deserialize_with = "named_option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<AnyInference>")]
     pub reference: Option<Box<dyn Inference>>,
     /// What is drawn.
     #[serde(default)]
     pub figure: Figure,
     /// What the results should show.
     #[serde(default)]
+    #[schemars(with = "Vec<AnyClaim>")]
     pub claims: Vec<Statement>,
 }
 
@@ -51,7 +61,7 @@ fn usual_metrics() -> Vec<Box<dyn Metric>> {
 }
 
 /// What the figure shows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Figure {
     /// The sweep key along the horizontal axis; the first one when nothing is said.
@@ -73,6 +83,9 @@ pub struct Figure {
     pub log_x: bool,
     /// Whether the vertical axis is logarithmic; means that are not positive are then left out.
     pub log_y: bool,
+    /// What the paper's own figure or table shows, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
     /// A sentence below the figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caption: Option<String>,

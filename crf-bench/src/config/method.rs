@@ -2,28 +2,35 @@ use std::fmt;
 
 use crf_core::plugin::named;
 use crf_core::{Decode, Features, Inference, Learner, Selector};
+use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize as DeriveDeserialize, Serialize as DeriveSerialize};
 use toml::Value;
 
+use super::schema::{AnyFeature, AnyInference, AnyLearner, AnySelector};
+
 /// One way to learn and predict, compared with others on the same data.
-#[derive(Debug, DeriveSerialize, DeriveDeserialize)]
+#[derive(Debug, DeriveSerialize, DeriveDeserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
     /// The features of the model.
+    #[schemars(with = "Vec<AnyFeature>")]
     pub features: Features,
     /// What trains it.
     #[serde(deserialize_with = "named")]
+    #[schemars(with = "AnyLearner")]
     pub learner: Box<dyn Learner>,
     /// What computes expectations and decodings, in training and in testing.
     #[serde(default = "forward_backward", deserialize_with = "named")]
+    #[schemars(with = "AnyInference")]
     pub inference: Box<dyn Inference>,
     /// Which labelling is the answer.
     #[serde(default)]
     pub decode: Decode,
     /// What chooses among the features before training.
     #[serde(default = "no_selection", deserialize_with = "named")]
+    #[schemars(with = "AnySelector")]
     pub selector: Box<dyn Selector>,
 }
 

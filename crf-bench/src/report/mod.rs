@@ -2,23 +2,30 @@
 
 mod axis;
 mod chart;
-mod directory;
 mod files;
 mod film;
+mod growth;
 mod page;
+mod peers;
+mod record;
+mod significance;
+mod site;
 mod svg;
 mod terminal;
 
-pub(crate) use directory::Directory;
 pub(crate) use film::{Film, Thing};
 pub use page::page;
+pub use record::{Judged, Record, Sheet};
+pub use significance::Comparison;
+pub(crate) use site::site;
 pub use svg::figure;
 pub(crate) use terminal::markdown;
 pub use terminal::print;
 
 use crate::claim::Verdict;
 use crate::config::Plan;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::run_directory::RunDirectory;
 use crate::runner::Results;
 use crate::summary::Summary;
 
@@ -43,15 +50,18 @@ impl<'a> Report<'a> {
         Report { plan, results, summary, verdicts }
     }
 
-    /// Writes all files of the report into a directory.
-    pub(crate) fn write(&self, directory: &Directory) -> Result<()> {
+    /// Writes all files of the report; the last one says that they are whole.
+    pub(crate) fn write(&self, directory: &RunDirectory) -> Result<()> {
         let chart = figure(&self.summary, &self.plan.experiment.figure, &self.plan.experiment.title);
+        let (record, config) = (Record::of(self)?, files::config(self)?);
+        directory.remove(site::RECORD)?;
         directory.write("results.jsonl", &files::results(self)?)?;
         directory.write("timings.jsonl", &files::timings(self)?)?;
         directory.write("results.csv", &files::csv(self)?)?;
-        let config = files::config(self)?;
         directory.write("config.toml", config.as_bytes())?;
         directory.write("figure.svg", chart.0.as_bytes())?;
-        directory.write("index.html", page(self, &chart, &config).into_string().as_bytes())
+        directory.write("index.html", page(&record, &chart.0, &config, None).0.as_bytes())?;
+        directory
+            .write(site::RECORD, &serde_json::to_vec_pretty(&record).map_err(Error::format(site::RECORD))?)
     }
 }

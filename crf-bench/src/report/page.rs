@@ -1,77 +1,145 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::Report;
-use super::terminal::{rows, word};
+use super::record::{Record, Sheet};
+use super::terminal::word;
 use crate::claim::Outcome;
 
 const STYLE: &str = "
-:root{color-scheme:light dark;--paper:#fff;--ink:#222;--soft:#666;--rule:#ddd;--good:#00724f;--bad:#b3261e}
+:root{color-scheme:light dark;--paper:#fff;--ink:#222;--soft:#666;--rule:#ddd;--good:#00724f;--bad:#b3261e;--link:#0b57a4}
 @media (prefers-color-scheme:dark){:root{--paper:#161616;--ink:#ddd;--soft:#999;--rule:#3a3a3a;--good:#2fc89a;\
---bad:#ff8a80}}
+--bad:#ff8a80;--link:#8ab8ff}}
 body{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;\
 padding:0 1rem}
+a{color:var(--link)}a:focus-visible,summary:focus-visible{outline:2px solid var(--link)}
 svg{max-width:100%;height:auto}
+figure{margin:1rem 0}
+.wide{overflow-x:auto}
 table{border-collapse:collapse}
-th,td{padding:.2rem .8rem;border-bottom:1px solid var(--rule);text-align:left;font-variant-numeric:tabular-nums}
+th,td{padding:.2rem .8rem;border-bottom:1px solid var(--rule);text-align:left;font-variant-numeric:tabular-nums;\
+vertical-align:top}
 pre{overflow-x:auto;border:1px solid var(--rule);padding:1rem;font-size:.85rem}
 .soft{color:var(--soft)}.holds{color:var(--good)}.fails{color:var(--bad);font-weight:bold}
+@media print{body{max-width:none;margin:0}details:not([open])>*{display:none}a{color:inherit;text-decoration:none}}
 ";
 
-/// The report as one page that needs no other file.
-pub fn page(report: &Report<'_>, figure: &Markup, config: &str) -> Markup {
-    let experiment = &report.plan.experiment;
-    let (head, rows) = rows(report);
+/// A page of its own; `up` is the way to the index where there is one.
+pub(super) fn frame(title: &str, up: Option<&str>, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (experiment.title) }
+                // Pages need nothing from anywhere, not even an icon.
+                link rel="icon" href="data:,";
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                h1 { (experiment.title) }
-                @if let Some(paper) = &experiment.paper { p.soft { (paper) } }
-                figure {
-                    (figure)
-                    @if let Some(caption) = &experiment.figure.caption { figcaption { (caption) } }
-                }
-                @if !experiment.claims.is_empty() {
-                    h2 { "Claims" }
-                    (claims(report))
-                }
-                h2 { "Results" }
-                p.soft {
-                    "Means of " (experiment.trials) " trials with Student's 95% intervals; "
-                    (format!("{:.1}", report.results.seconds)) " seconds in all."
-                }
-                table {
-                    thead { tr { @for name in &head { th { (name) } } } }
-                    tbody { @for row in &rows { tr { @for cell in row { td { (cell) } } } } }
-                }
-                h2 { "Config" }
-                pre { (config) }
+                @if let Some(up) = up { nav { a href=(up) { "All experiments" } } }
+                main { h1 { (title) } (content) }
             }
         }
     }
 }
 
-fn claims(report: &Report<'_>) -> Markup {
-    let claims = report.plan.experiment.claims.iter().zip(&report.verdicts);
+/// The page of a run; its figure and its config are shown as they are, and files beside it can be downloaded.
+pub fn page(record: &Record, figure: &str, config: &str, up: Option<&str>) -> Markup {
+    let content = html! {
+        @if let Some(paper) = &record.paper { p.soft { (paper) } }
+        @if let Some(published) = &record.published { p { strong { "In the paper: " } (published) } }
+        figure {
+            (PreEscaped(figure))
+            @if let Some(caption) = &record.caption { figcaption { strong { "Here: " } (caption) } }
+        }
+        @if !record.claims.is_empty() {
+            h2 { "Claims" }
+            (claims(record))
+        }
+        h2 { "Results" }
+        p.soft { "Means of " (record.trials) " trials with Student's 95% intervals." }
+        (table(&record.results))
+        @if !record.comparisons.is_empty() { (comparisons(record)) }
+        h2 { "Files" }
+        ul {
+            @for (name, what) in FILES { li { a href=(name) download { (name) } ": " (what) } }
+        }
+        h2 { "How it was run" }
+        p {
+            "Seed " (record.seed) ", " (record.trials) " trials, "
+            (format!("{:.1}", record.seconds)) " seconds of work; " (record.hardware.to_string())
+            "; toolkit " (record.program) "."
+        }
+        p.soft { "Mean seconds of a cell; the data of a trial are shared by all methods." }
+        (table(&record.times))
+        h2 { "Config" }
+        p.soft { "With all defaults spelled out; it runs to the same results." }
+        pre tabindex="0" { (config) }
+    };
+    frame(&record.title, up, content)
+}
+
+/// What stands beside the page of a run.
+pub(super) const FILES: [(&str, &str); 5] = [
+    ("results.csv", "means and intervals"),
+    ("results.jsonl", "every cell"),
+    ("timings.jsonl", "how long every cell took"),
+    ("config.toml", "the experiment with all defaults"),
+    ("figure.svg", "the figure"),
+];
+
+/// A table that may be wider than the page.
+pub(super) fn table(sheet: &Sheet) -> Markup {
+    html! {
+        div.wide {
+            table {
+                thead { tr { @for name in &sheet.head { th scope="col" { (name) } } } }
+                tbody { @for row in &sheet.rows { tr { @for cell in row { td { (cell) } } } } }
+            }
+        }
+    }
+}
+
+/// The claims of a run with their numbers.
+pub(super) fn claims(record: &Record) -> Markup {
     html! {
         table {
-            @for (statement, verdict) in claims {
-                @let class = match verdict.outcome {
-                    Outcome::Holds => "holds",
-                    Outcome::Fails => "fails",
-                    Outcome::Skipped => "soft",
-                };
+            @for claim in &record.claims {
                 tr {
-                    td class=(class) { (word(verdict.outcome)) }
-                    td { (statement.text) br; span.soft { (verdict.evidence) } }
+                    td class=(class(claim.outcome)) { (word(claim.outcome)) }
+                    td { (claim.text) br; span.soft { (claim.evidence) } }
                 }
             }
+        }
+    }
+}
+
+fn class(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "holds",
+        Outcome::Fails => "fails",
+        Outcome::Skipped => "soft",
+    }
+}
+
+fn comparisons(record: &Record) -> Markup {
+    let probability = |p: f64| if p < 1e-4 { "< 0.0001".to_owned() } else { format!("{p:.4}") };
+    let head =
+        ["point", "metric", "method", "less method", "difference", "p", "p, all at once"].map(str::to_owned);
+    let rows = record.comparisons.iter().map(|of| {
+        let [a, b] = &of.methods;
+        let p = [of.p, of.p_all].map(probability);
+        [&of.point, &of.metric, a, b, &of.difference, &p[0], &p[1]].map(String::clone).to_vec()
+    });
+    let sheet = Sheet { head: head.to_vec(), rows: rows.collect() };
+    html! {
+        details {
+            summary { "Differences of methods, and whether they may be chance" }
+            p.soft {
+                "Student's paired test over trials, in which all methods see the same data; the last column is Holm's "
+                "correction for all " (record.comparisons.len()) " questions."
+            }
+            (table(&sheet))
         }
     }
 }

@@ -23,6 +23,9 @@ const STYLE: &str = "
 .crf-figure{color:var(--ink)}.crf-figure .grid{color:var(--grid)}
 .crf-figure .s0{color:var(--s0)}.crf-figure .s1{color:var(--s1)}.crf-figure .s2{color:var(--s2)}
 .crf-figure .s3{color:var(--s3)}.crf-figure .s4{color:var(--s4)}.crf-figure .s5{color:var(--s5)}
+.crf-figure .value{pointer-events:none;stroke:none;fill:var(--ink);paint-order:stroke}
+.crf-figure .mark:hover .value,.crf-figure .mark:focus .value{visibility:visible}
+.crf-figure .mark:focus{outline:none;stroke-width:3}
 ";
 
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#b5559b", "#a07000", "#2d86c4"];
@@ -39,35 +42,39 @@ const MARKERS: [&str; 6] = [
 
 /// The figure as an SVG document; the same results give the same bytes.
 pub fn figure(summary: &Summary, figure: &Figure, title: &str) -> Markup {
-    let chart = Chart::new(summary, figure);
+    draw(&Chart::new(summary, figure), title)
+}
+
+/// A chart as an SVG document. Every mark can be reached by the keyboard, and tells its value then and under the mouse.
+pub(super) fn draw(chart: &Chart, title: &str) -> Markup {
     // Lines of one number are one method and setting in all panels.
     let keys = chart.panels.iter().map(|panel| &panel.series).max_by_key(|series| series.len());
     let keys = keys.map_or(&[][..], |series| &series[..]);
     let longest = keys.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
-    let step = panel_width(&chart) + GAP;
+    let step = panel_width(chart) + GAP;
     let right = step * chart.panels.len().saturating_sub(1) as f64;
     let width =
-        right + LEFT + panel_width(&chart) + if chart.joined { 68.0 + 9.0 * longest as f64 } else { 20.0 };
+        right + LEFT + panel_width(chart) + if chart.joined { 68.0 + 9.0 * longest as f64 } else { 20.0 };
     let height = TOP + HEIGHT + BOTTOM;
     let about = match chart.x_title.as_str() {
         "" => format!("{title}: {} of each method", chart.y_title),
         x => format!("{title}: {} against {x}", chart.y_title),
     };
     html! {
-        svg xmlns="http://www.w3.org/2000/svg" class="crf-figure" role="img" aria-label=(about)
+        svg xmlns="http://www.w3.org/2000/svg" class="crf-figure" role="group" aria-label=(about)
             color="#222" fill="currentColor" font-family="system-ui,sans-serif" font-size="13"
             viewBox=(format!("0 0 {width:.0} {height:.0}"))
             width=(format!("{width:.0}")) height=(format!("{height:.0}")) {
             style { (PreEscaped(STYLE)) }
             @for (k, panel) in chart.panels.iter().enumerate() {
                 g transform=(format!("translate({} 0)", step * k as f64)) {
-                    (axes(&chart, panel, k == 0))
-                    @for (i, series) in panel.series.iter().enumerate() { (line(&chart, i, series)) }
+                    (axes(chart, panel, k == 0))
+                    @for (i, series) in panel.series.iter().enumerate() { (line(chart, i, series)) }
                 }
             }
             @if chart.joined {
                 g transform=(format!("translate({right} 0)")) {
-                    @for (i, series) in keys.iter().enumerate() { (key(&chart, i, series)) }
+                    @for (i, series) in keys.iter().enumerate() { (key(chart, i, series)) }
                 }
             }
         }
@@ -122,14 +129,17 @@ fn mark(chart: &Chart, i: usize, series: &Series, dot: &Dot) -> Markup {
         "" => format!("{}: {}", series.name, dot.of),
         label => format!("{}, {label}: {}", series.name, dot.of),
     };
+    let anchor = if chart.x.at(dot.x) > 0.5 { "end" } else { "start" };
     html! {
-        g {
+        g class="mark" tabindex="0" role="img" aria-label=(text) {
             title { (text) }
             @if let Some(half) = dot.of.half_width {
                 @let (high, low) = (y(chart, dot.of.mean + half), y(chart, dot.of.mean - half));
                 path d=(format!("M{left:.2} {high:.2}V{low:.2}m-4 0h8M{:.2} {high:.2}h8", left - 4.0)) {}
             }
             path transform=(format!("translate({left:.2} {top:.2})")) fill="currentColor" d=(marker(i)) {}
+            text class="value" visibility="hidden" text-anchor=(anchor) aria-hidden="true"
+                x=(format!("{left:.2}")) y=(format!("{:.2}", top - 10.0)) { (dot.of) }
         }
     }
 }

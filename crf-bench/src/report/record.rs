@@ -1,0 +1,108 @@
+use serde::{Deserialize, Serialize};
+
+use super::Report;
+use super::significance::{Comparison, comparisons};
+use super::terminal::rows;
+use crate::claim::Outcome;
+use crate::digest::{self, hex};
+use crate::error::Result;
+use crate::hardware::Hardware;
+
+/// A finished run as pages show it, stored as `run.json`: no plugin is needed to read it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// What the experiment is called.
+    pub title: String,
+    /// The paper and figure it reproduces.
+    pub paper: Option<String>,
+    /// What the paper's own figure or table shows.
+    pub published: Option<String>,
+    /// A sentence below our figure.
+    pub caption: Option<String>,
+    /// Where all random numbers come from.
+    pub seed: u64,
+    /// How often every cell is repeated.
+    pub trials: u32,
+    /// The judgement of each claim.
+    pub claims: Vec<Judged>,
+    /// The table of results.
+    pub results: Sheet,
+    /// Mean seconds of a cell of each method.
+    pub times: Sheet,
+    /// Every two methods against each other.
+    pub comparisons: Vec<Comparison>,
+    /// Seconds of work in all.
+    pub seconds: f64,
+    /// The machine.
+    pub hardware: Hardware,
+    /// The version of the toolkit and the digest of the program.
+    pub program: String,
+}
+
+/// A claim and how it came out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The claim in words.
+    pub text: String,
+    /// Whether the results show it.
+    pub outcome: Outcome,
+    /// The numbers behind that.
+    pub evidence: String,
+}
+
+/// A table in words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sheet {
+    /// The names of the columns.
+    pub head: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Record {
+    /// What pages show of a report.
+    pub(crate) fn of(report: &Report<'_>) -> Result<Self> {
+        let experiment = &report.plan.experiment;
+        let claims = experiment.claims.iter().zip(&report.verdicts).map(|(statement, verdict)| Judged {
+            text: statement.text.clone(),
+            outcome: verdict.outcome,
+            evidence: verdict.evidence.clone(),
+        });
+        let (head, rows) = rows(report);
+        Ok(Record {
+            title: experiment.title.clone(),
+            paper: experiment.paper.clone(),
+            published: experiment.figure.published.clone(),
+            caption: experiment.figure.caption.clone(),
+            seed: experiment.seed,
+            trials: experiment.trials,
+            claims: claims.collect(),
+            results: Sheet { head, rows },
+            times: times(report),
+            comparisons: comparisons(&report.summary),
+            seconds: report.results.seconds(),
+            hardware: Hardware::here(),
+            program: format!("{} ({})", env!("CARGO_PKG_VERSION"), hex(&digest::of_code()?[..6])),
+        })
+    }
+
+    /// How many claims came out so.
+    pub(super) fn count(&self, outcome: Outcome) -> usize {
+        self.claims.iter().filter(|claim| claim.outcome == outcome).count()
+    }
+}
+
+fn times(report: &Report<'_>) -> Sheet {
+    let rows = report.summary.methods.iter().enumerate().map(|(method, name)| {
+        let cells: Vec<_> = report.results.cells.iter().filter(|cell| cell.method == method).collect();
+        let mut sums = [0.0; 4];
+        for seconds in cells.iter().map(|cell| cell.seconds) {
+            let parts = [seconds.data, seconds.encode, seconds.train, seconds.evaluate];
+            sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+        }
+        let means = sums.map(|sum| format!("{:.4}", sum / cells.len() as f64));
+        [vec![name.clone()], means.to_vec()].concat()
+    });
+    let head = ["method", "data", "features", "training", "evaluation"].map(str::to_owned).to_vec();
+    Sheet { rows: rows.collect(), head }
+}

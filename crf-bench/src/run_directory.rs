@@ -1,0 +1,149 @@
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::cell::Cell;
+use crate::config::Plan;
+use crate::digest::{self, Digest};
+use crate::draft::Draft;
+use crate::error::{Error, Result};
+use crate::journal::{Cells, Journal};
+use crate::runner::{Results, complete, open_jobs};
+use crate::shard::Shard;
+
+/// The directory of a run: its journal, the cells that are finished, and in the end its report.
+///
+/// While it is open no other process can open it.
+#[derive(Debug)]
+pub(crate) struct RunDirectory {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Whether it had cells of another version of the program, which are gone.
+    pub(crate) other_code: bool,
+    journal: Journal,
+    digests: Vec<Digest>,
+    cells: Vec<Option<Cell>>,
+}
+
+/// The journal's name.
+pub(crate) const JOURNAL: &str = "journal";
+
+impl RunDirectory {
+    /// Opens the directory of a plan, which must be new, empty, or that of an older run; takes from its journal what
+    /// the plan asks for and the program with the digest `code` has finished.
+    pub(crate) fn open(path: &Path, plan: &Plan, code: &Digest) -> Result<Self> {
+        let refused = |message: String| Error::config(format!("--out {}", path.display()), message);
+        if path.exists() {
+            let mut entries = fs::read_dir(path).map_err(|error| refused(error.to_string()))?;
+            let of_a_run = ["results.jsonl", JOURNAL].iter().any(|name| path.join(name).is_file());
+            if entries.next().is_some() && !of_a_run {
+                return Err(refused("the directory holds something else than a run's results".to_owned()));
+            }
+        }
+        let digests = digest::of_cells(plan)?;
+        fs::create_dir_all(path).map_err(|error| refused(error.to_string()))?;
+        let (journal, before) = Journal::open(&path.join(JOURNAL), code)?;
+        sweep(path)?;
+        let mut run = RunDirectory {
+            path: path.to_owned(),
+            other_code: before.other_code,
+            journal,
+            cells: vec![None; digests.len()],
+            digests,
+        };
+        run.take(&before.cells);
+        Ok(run)
+    }
+
+    /// How many cells there are.
+    pub(crate) fn n_cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// How many cells are finished.
+    pub(crate) fn n_finished(&self) -> usize {
+        self.cells.iter().flatten().count()
+    }
+
+    /// The number of the first cell that is not finished.
+    pub(crate) fn first_missing(&self) -> Option<usize> {
+        self.cells.iter().position(Option::is_none)
+    }
+
+    /// Forgets all finished cells.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        self.cells.fill(None);
+        self.journal.clear()
+    }
+
+    /// The jobs of a part that have something to do.
+    pub(crate) fn open_jobs(&self, plan: &Plan, shard: Shard) -> Vec<usize> {
+        open_jobs(plan, &self.cells, shard)
+    }
+
+    /// Does jobs and keeps each cell as soon as it is finished; calls `done` after each job.
+    pub(crate) fn run(
+        &mut self,
+        plan: &Plan,
+        jobs: &[usize],
+        threads: NonZeroUsize,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<()> {
+        let RunDirectory { journal, digests, cells, .. } = self;
+        let shared = Mutex::new(&mut *journal);
+        let keep = |number: usize, cell: &Cell| {
+            let mut journal = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            journal.append(&digests[number], cell)
+        };
+        let outcome = complete(plan, cells, jobs, threads, &keep, done);
+        journal.sync()?;
+        outcome
+    }
+
+    /// Takes cells over from another journal and keeps them in this one.
+    pub(crate) fn adopt(&mut self, from: &Cells) -> Result<()> {
+        for (digest, _) in self.digests.iter().zip(&self.cells).filter(|(_, cell)| cell.is_none()) {
+            from.get(digest).map_or(Ok(()), |cell| self.journal.append(digest, cell))?;
+        }
+        self.journal.sync()?;
+        self.take(from);
+        Ok(())
+    }
+
+    /// All cells, which must be finished.
+    pub(crate) fn results(&self, plan: &Plan) -> Results {
+        Results::new(plan, self.cells.iter().flatten().cloned().collect())
+    }
+
+    /// Adds a file, or puts it in the place of an older one; whatever happens to it, the journal can make it again.
+    pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<()> {
+        let path = self.path.join(name);
+        Draft::new(&path)?.write_soon(|file| file.write_all(contents).map_err(Error::io(&path)))
+    }
+
+    /// Takes a file away if it is there.
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
+        let path = self.path.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, from: &Cells) {
+        for (digest, cell) in self.digests.iter().zip(&mut self.cells) {
+            *cell = cell.take().or_else(|| from.get(digest).cloned());
+        }
+    }
+}
+
+/// Removes drafts that a sudden end left behind.
+fn sweep(path: &Path) -> Result<()> {
+    for entry in fs::read_dir(path).map_err(Error::io(path))?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            fs::remove_file(entry.path()).map_err(Error::io(entry.path()))?;
+        }
+    }
+    Ok(())
+}

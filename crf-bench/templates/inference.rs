@@ -1,0 +1,34 @@
+use crf_core::{Beliefs, Decoded, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it computes and how well, in one sentence (author year, equation).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewPlugin {}
+
+crf_core::plugin!("inference", NewPlugin, "new-plugin");
+
+#[typetag::serde(name = "new-plugin")]
+impl Inference for NewPlugin {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn infer(&self, _p: &Potentials<'_>, _out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
+        Err(Error::Unsupported { tag: "new-plugin", what: "computes no marginals".to_owned() })
+    }
+
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
+        // `LogZ` and `Decoded` say what they are worth: exact, a bound, or an estimate.
+        let of = crf_core::oracle::all_labellings(p);
+        let best = of.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+        let best = best.ok_or_else(|| Error::Infeasible("there is no labelling".to_owned()))?;
+        labels.copy_from_slice(&best.labels);
+        Ok(Decoded::exact(best.score))
+    }
+}

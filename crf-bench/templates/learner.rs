@@ -1,0 +1,24 @@
+use crf_core::{Fit, Learner, LogLinear, Problem, Result, Run, Stop, Trace};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it minimises or counts, in one sentence (author year, equation).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewPlugin {}
+
+crf_core::plugin!("learner", NewPlugin, "new-plugin");
+
+#[typetag::serde(name = "new-plugin")]
+impl Learner for NewPlugin {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn fit(&self, problem: &Problem<'_>, _run: &mut Run<'_>) -> Result<Fit> {
+        // `problem.train` are the encoded data and `problem.map` the features: one weight for each of them.
+        let weights = problem.start_weights()?;
+        let model = Box::new(LogLinear::new(problem.map.clone(), weights)?);
+        Ok(Fit { model, trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
+    }
+}

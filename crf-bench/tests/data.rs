@@ -1,0 +1,111 @@
+//! Data sets are fetched, verified, converted and put into place; whatever is wrong leaves nothing behind.
+
+mod command;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use command::xtask;
+use sha2::{Digest as _, Sha256};
+
+/// Serves one text at every address but `/gone`, for as long as the test runs.
+fn server(text: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let n = stream.read(&mut request).unwrap_or(0);
+            let gone = request[..n].starts_with(b"GET /gone");
+            let (status, body) = if gone { ("404 Not Found", "") } else { ("200 OK", text) };
+            let head =
+                format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            // A client that has seen enough is no fault.
+            let _ = stream.write_all((head + body).as_bytes());
+        }
+    });
+    address
+}
+
+/// A manifest with a set of one file, in a directory of its own.
+fn place(name: &str, file: &str) -> (PathBuf, PathBuf) {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("data-{name}"));
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(place.join("data")).expect("a directory");
+    let text = format!(
+        "[[set]]\nname = \"words\"\ntitle = \"Words\"\ncitation = \"Nobody 2000\"\nlicence = \"CC0\"\n\
+         origin = \"here\"\nfiles = [{file}]"
+    );
+    std::fs::write(place.join("manifest.toml"), text).expect("a file");
+    (place.join("manifest.toml"), place.join("data"))
+}
+
+fn data(action: &[&str], manifest: &Path, into: &Path) -> Result<String, String> {
+    let [manifest, into] = [manifest, into].map(|path| path.to_str().expect("UTF-8"));
+    xtask(&[&["data"], action, &["--manifest", manifest, "--into", into]].concat())
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_set_is_fetched_verified_and_converted() {
+    let address = server("a\tO\r\n\r\n\r\nb\tB\r\n");
+    let sum = sha256("a\tO\n\nb\tB\n");
+    let file = format!(
+        r#"{{ path = "words/train.gz", sha256 = "{sum}", from = "{address}/train", as = "columns" }}"#
+    );
+    let (manifest, into) = place("get", &file);
+    assert_eq!(data(&["check"], &manifest, &into).as_deref(), Ok("missing    words/train.gz\n"));
+    let said = data(&["get", "words"], &manifest, &into).expect("a set");
+    assert_eq!(said, "words: 1 files fetched, all are right; cite Nobody 2000\n");
+    assert_eq!(data(&["check", "words"], &manifest, &into).as_deref(), Ok("right      words/train.gz\n"));
+    assert!(data(&["get", "words"], &manifest, &into).expect("a set").contains("0 files fetched"));
+    std::fs::write(into.join("words/train.gz"), "something else").expect("a file");
+    assert_eq!(data(&["check"], &manifest, &into).as_deref(), Ok("DIFFERENT  words/train.gz\n"));
+    assert!(data(&["list"], &manifest, &into).expect("a list").contains("cite    Nobody 2000"));
+}
+
+#[test]
+fn what_is_wrong_is_refused_and_leaves_nothing() {
+    let address = server("not the words");
+    let sum = sha256("the words");
+    for (name, from, message) in [
+        (
+            "changed",
+            format!("{address}/train"),
+            format!("what came is not `words/train`: its SHA-256 is not {sum}"),
+        ),
+        ("gone", format!("{address}/gone"), format!("`curl {address}/gone` failed")),
+        ("scheme", "file:///etc/hostname".to_owned(), "`curl file:///etc/hostname` failed".to_owned()),
+    ] {
+        let file = format!(r#"{{ path = "words/train", sha256 = "{sum}", from = "{from}" }}"#);
+        let (manifest, into) = place(name, &file);
+        let error = data(&["get", "words"], &manifest, &into).expect_err(name);
+        assert!(error.ends_with(&message), "{error}");
+        assert_eq!(std::fs::read_dir(into.join("words")).expect("a directory").count(), 0, "{name}");
+    }
+    let (manifest, into) = place("by-hand", &format!(r#"{{ path = "words/train", sha256 = "{sum}" }}"#));
+    let error = data(&["get", "words"], &manifest, &into).expect_err("nothing to fetch");
+    assert!(error.contains("made by hand from here: put `words/train` below"), "{error}");
+    let error = data(&["get", "word"], &manifest, &into).expect_err("a typo");
+    assert_eq!(error, "data: unknown data set `word`, did you mean `words`?");
+    let (manifest, into) =
+        place("outside", &format!(r#"{{ path = "../outside", sha256 = "{sum}", from = "{address}" }}"#));
+    let error = data(&["get", "words"], &manifest, &into).expect_err("a way out");
+    assert!(error.contains("expected a path below the directory of all data"), "{error}");
+}
+
+#[test]
+fn an_experiment_without_its_data_names_the_command() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/ocr/chain.toml");
+    let crf = assert_cmd::Command::new(env!("CARGO_BIN_EXE_crf"))
+        .args(["check", file.to_str().expect("UTF-8")])
+        .env("CRF_DATA", "/nowhere")
+        .assert()
+        .failure();
+    let error = String::from_utf8_lossy(&crf.get_output().stderr).into_owned();
+    assert!(error.contains("`cargo xtask data get ocr` gets it"), "{error}");
+}
