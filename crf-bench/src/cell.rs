@@ -1,11 +1,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crf_core::metrics::ErrorRate;
-use crf_core::{
-    Corpus, FeatureMap, Inference, LogLinear, Metric as _, Model, Next, Problem, Run, Seed, Splits, Stop,
-    evaluate,
-};
+use crf_core::{FeatureMap, Inference, LogLinear, Model, Next, Problem, Run, Seed, Splits, Stop, evaluate};
+use crf_select::choose;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Method, Plan, Settings};
@@ -127,8 +124,9 @@ fn run_method(
 
     let clock = Instant::now();
     let problem = Problem { valid: holdout.as_ref(), ..Problem::new(&train, &map, &*method.inference) };
-    let map = select(method, &problem, seed)?;
-    let problem = Problem { map: &map, ..problem };
+    let (map, start) = select(method, &problem, seed)?;
+    let start = start.as_ref().map(|model| model as &dyn Model);
+    let problem = Problem { map: &map, start, ..problem };
     let mut observer = |iteration: &crf_core::Iteration| {
         tracing::debug!(cell, ?iteration);
         Next::Continue
@@ -159,43 +157,18 @@ fn run_method(
     })
 }
 
-/// The features that the method's selector chooses.
-///
-/// Of the selector's candidates the one with the lowest error on the holdout data wins, or with the lowest
-/// training objective when there are none; of equal ones the smallest.
-fn select(method: &Method, problem: &Problem<'_>, seed: Seed) -> crf_core::Result<Arc<FeatureMap>> {
+/// The features that the method's selector chooses, and their weights if it found any.
+fn select(
+    method: &Method,
+    problem: &Problem<'_>,
+    seed: Seed,
+) -> crf_core::Result<(Arc<FeatureMap>, Option<LogLinear>)> {
     if method.selector.typetag_name() == "none" {
         // Its only candidate wins; there is no need to train it twice.
-        return Ok(problem.map.clone());
+        return Ok((problem.map.clone(), None));
     }
-    let mut best: Option<(f64, Arc<FeatureMap>)> = None;
     let mut go_on = |_: &crf_core::Iteration| Next::Continue;
     let mut run = Run::new(seed.child("selector"), &mut go_on);
-    method.selector.path(problem, &mut run, &mut |candidate| {
-        let (narrow, _) = problem.map.narrow(|k| candidate.features.binary_search(&k).is_ok());
-        let narrow = Arc::new(narrow);
-        let score = match (problem.valid, candidate.objective) {
-            (None, Some(objective)) => objective,
-            (valid, _) => {
-                let model: Box<dyn Model> = match candidate.weights {
-                    Some(weights) => Box::new(LogLinear::new(narrow.clone(), weights.to_vec())?),
-                    None => {
-                        let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-                        let problem = Problem { map: &narrow, ..*problem };
-                        method.learner.fit(&problem, &mut Run::new(seed, &mut go_on))?.model
-                    }
-                };
-                error(&*model, valid.unwrap_or(problem.train), method)?
-            }
-        };
-        if best.as_ref().is_none_or(|(lowest, _)| score < *lowest) {
-            best = Some((score, narrow));
-        }
-        Ok(Next::Continue)
-    })?;
-    best.map(|(_, map)| map).ok_or_else(|| crf_core::Error::data("the selector proposed no features"))
-}
-
-fn error(model: &dyn Model, on: &Corpus, method: &Method) -> crf_core::Result<f64> {
-    ErrorRate {}.measure(&evaluate(model, on, &*method.inference, method.decode)?)
+    let chosen = choose(&*method.selector, &*method.learner, method.decode, problem, &mut run)?;
+    Ok((chosen.map, chosen.model))
 }

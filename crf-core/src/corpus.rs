@@ -109,6 +109,26 @@ impl Corpus {
         Ok(())
     }
 
+    /// Some of the sequences, by number, encoded as they are here.
+    pub fn subset(&self, sequences: &[usize]) -> Corpus {
+        let (mut nodes, mut row_of_edge, mut edge_starts) = (Rows::default(), Vec::new(), vec![0]);
+        for &i in sequences {
+            self.data.range(i).for_each(|t| nodes.push_row(&self.nodes, t));
+            row_of_edge.extend_from_slice(self.rows_of_edges(i));
+            edge_starts.push(row_of_edge.len());
+        }
+        Corpus {
+            data: self.data.subset(sequences).into(),
+            nodes,
+            node_base: self.node_base.clone(),
+            edge_rows: self.edge_rows.clone(),
+            edge_base: self.edge_base.clone(),
+            row_of_edge,
+            edge_starts,
+            relation_of_row: self.relation_of_row.clone(),
+        }
+    }
+
     /// The raw data.
     pub fn data(&self) -> &Arc<Dataset> {
         &self.data

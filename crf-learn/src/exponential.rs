@@ -1,5 +1,5 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{Corpus, Error, Problem, Result, Scorer, Scratch};
+use crf_core::{Corpus, Error, FeatureMap, Problem, Result, Scorer, Scratch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,14 @@ pub enum Rho {
     Same(Vec<Vec<f64>>),
     /// What the state features say under these weights.
     Local(Vec<f64>),
+}
+
+impl Rho {
+    /// All labels of a node alike.
+    pub fn uniform(map: &FeatureMap) -> Self {
+        let n_labels = map.schema().kinds().iter().map(|kind| kind.labels.len());
+        Rho::Same(n_labels.map(|n| vec![1.0 / n as f64; n]).collect())
+    }
 }
 
 /// ρ made ready for training data.

@@ -51,7 +51,7 @@ impl Learner for MEstimator {
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
         let mut trace = Trace { iterations: Vec::new(), stop: Stop::Direct };
         let (rho, log_rho) = match self.reference {
-            Reference::Uniform => (uniform(problem), vec![0.0; problem.map.len()]),
+            Reference::Uniform => (Rho::uniform(problem.map), vec![0.0; problem.map.len()]),
             Reference::Frequencies => frequencies(problem)?,
             Reference::Local => {
                 let (map, kept) = problem.map.narrow(|k| k < problem.map.state().len());
@@ -80,11 +80,6 @@ impl Learner for MEstimator {
         w.iter_mut().zip(&log_rho).for_each(|(w, log_rho)| *w += log_rho);
         Ok(Fit { model: Box::new(LogLinear::new(problem.map.clone(), w)?), trace })
     }
-}
-
-fn uniform(problem: &Problem<'_>) -> Rho {
-    let n_labels = problem.map.schema().kinds().iter().map(|kind| kind.labels.len());
-    Rho::Same(n_labels.map(|n| vec![1.0 / n as f64; n]).collect())
 }
 
 /// How often the labels of each kind of node occur, and the weights of intercepts that say the same.

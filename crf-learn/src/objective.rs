@@ -27,6 +27,44 @@ pub trait Objective: Send + Sync {
     fn is_separated(&self, value: f64) -> bool;
 }
 
+impl<O: Objective + ?Sized> Objective for Box<O> {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn n_items(&self) -> usize {
+        (**self).n_items()
+    }
+
+    fn cost(&self, item: usize) -> usize {
+        (**self).cost(item)
+    }
+
+    fn part_len(&self) -> usize {
+        (**self).part_len()
+    }
+
+    fn begin(&mut self, w: &[f64], some: Option<&[usize]>) {
+        (**self).begin(w, some);
+    }
+
+    fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        (**self).add(w, item, part, worker)
+    }
+
+    fn finish(&self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+        (**self).finish(w, some, total, gradient)
+    }
+
+    fn is_sum(&self) -> bool {
+        (**self).is_sum()
+    }
+
+    fn is_separated(&self, value: f64) -> bool {
+        (**self).is_separated(value)
+    }
+}
+
 /// The sum over some of the items, times exp(`log_scale`).
 #[derive(Debug)]
 pub struct Part {

@@ -129,22 +129,38 @@ pub fn minimise(
     before: Vec<Iteration>,
     run: &mut Run<'_>,
 ) -> Result<Trace> {
-    let dim = f.dim();
-    assert_eq!(w.len(), dim, "one starting weight per feature");
+    assert_eq!(w.len(), f.dim(), "one starting weight per feature");
     let own = f.evaluations();
     let mut steps = optimizer.start(f, &run.seed)?;
     let mut at = Point::new(std::mem::take(w));
     f.evaluate(&mut at)?;
+    // Those of the iterations before that were not evaluations of `f`.
+    let others = before.last().map_or(0, |last| last.evaluations).saturating_sub(own);
+    let trace = descend(f, &mut at, &mut *steps, rule, watch.as_mut(), (before, others), run)?;
+    *w = watch.and_then(Watch::best).unwrap_or(at.w);
+    Ok(trace)
+}
+
+/// The loop of [`minimise`], from a point that was evaluated and with steps that were started: steps that know the
+/// function's curvature from earlier descents go on with that. `before` are iterations that the trace goes on from, and
+/// how many evaluations other than `f`'s these had.
+pub fn descend(
+    f: &mut dyn Function,
+    at: &mut Point,
+    steps: &mut dyn Step,
+    rule: &StopRule,
+    mut watch: Option<&mut Watch<'_>>,
+    before: (Vec<Iteration>, u32),
+    run: &mut Run<'_>,
+) -> Result<Trace> {
+    let (mut iterations, evaluations) = before;
     if !(at.value.is_finite() && at.gradient_norm.is_finite()) {
         return Err(Error::NotFinite(format!(
             "the objective at the starting weights is {}; scale the features",
             at.value
         )));
     }
-    let n_before = before.len();
-    // Those that were not evaluations of `f`.
-    let evaluations = before.last().map_or(0, |last| last.evaluations).saturating_sub(own);
-    let mut iterations = before;
+    let n_before = iterations.len();
     let mut past = VecDeque::with_capacity(rule.period as usize + 1);
     let stop = loop {
         if let Some(record) = iterations[n_before..].last_mut() {
@@ -154,7 +170,7 @@ pub fn minimise(
             if run.observe(record) == Next::Stop {
                 break Stop::Observer;
             }
-            if watch.as_ref().is_some_and(Watch::is_tired) {
+            if watch.as_ref().is_some_and(|watch| watch.is_tired()) {
                 break Stop::Holdout;
             }
         }
@@ -175,7 +191,7 @@ pub fn minimise(
         if iterations.len() - n_before >= rule.iterations as usize {
             break Stop::Budget;
         }
-        if !steps.step(f, &mut at)? {
+        if !steps.step(f, at)? {
             break Stop::NoProgress;
         }
         iterations.push(Iteration {
@@ -189,7 +205,6 @@ pub fn minimise(
             dual: None,
         });
     };
-    *w = watch.and_then(Watch::best).unwrap_or(at.w);
     Ok(Trace { iterations, stop })
 }
 

@@ -78,6 +78,30 @@ impl<O: Objective> Penalised<O> {
         self.free = free;
     }
 
+    /// Puts another factor on the sum of absolute weights; points that are known are to be penalised anew.
+    pub fn set_l1(&mut self, l1: f64) {
+        self.l1 = l1;
+    }
+
+    /// Finds all that is to be known about a point at whose weights the objective alone has a value and the gradient that
+    /// stands in it.
+    pub fn penalise(&mut self, value: f64, at: &mut Point) {
+        let Point { w, gradient, .. } = at;
+        self.hide(gradient);
+        let (l1, l2, spared) = (self.l1, self.l2, &self.spared);
+        let [penalty, gradient, length, non_zeros] = self.stripes.update(gradient, |start, gradient| {
+            let w = &w[start..start + gradient.len()];
+            match spared.get(start..start + gradient.len()) {
+                Some(spared) => dispatch(Penalise::<true> { w, gradient, l1, l2, spared }),
+                None => dispatch(Penalise::<false> { w, gradient, l1, l2, spared: &[] }),
+            }
+        });
+        at.value = value + penalty;
+        at.gradient_norm = gradient.sqrt();
+        at.length = length.sqrt();
+        at.non_zeros = non_zeros as usize;
+    }
+
     /// Makes what is not free look as if nothing depended on it.
     fn hide(&self, gradient: &mut [f64]) {
         gradient[..self.free.start].fill(0.0);
@@ -113,21 +137,8 @@ impl<O: Objective> Function for Penalised<O> {
     }
 
     fn evaluate(&mut self, at: &mut Point) -> Result<()> {
-        let Point { w, gradient, .. } = at;
-        let value = self.objective.evaluate(w, gradient)?;
-        self.hide(gradient);
-        let (l1, l2, spared) = (self.l1, self.l2, &self.spared);
-        let [penalty, gradient, length, non_zeros] = self.stripes.update(gradient, |start, gradient| {
-            let w = &w[start..start + gradient.len()];
-            match spared.get(start..start + gradient.len()) {
-                Some(spared) => dispatch(Penalise::<true> { w, gradient, l1, l2, spared }),
-                None => dispatch(Penalise::<false> { w, gradient, l1, l2, spared: &[] }),
-            }
-        });
-        at.value = value + penalty;
-        at.gradient_norm = gradient.sqrt();
-        at.length = length.sqrt();
-        at.non_zeros = non_zeros as usize;
+        let value = self.objective.evaluate(&at.w, &mut at.gradient)?;
+        self.penalise(value, at);
         Ok(())
     }
 

@@ -1,6 +1,12 @@
 //! Feature selection: paths of candidate models, small to large.
 //!
-//! A selector proposes and the caller disposes: which candidate is best is decided on data the selector never sees.
+//! A selector proposes and the caller disposes: [`choose`] takes the best candidate of a path by data that the selector
+//! never sees, and the learner that trains the survivors afterwards is whichever a config names: `mle` with an ℓ2 penalty,
+//! or `as-selected`, which leaves the weights as the selector found them.
+//!
+//! Selectors that train share two loops. `penalties.rs` follows the minima of an objective from strong to weak ℓ1
+//! penalties; `forward.rs` adds the candidates that score best and trains on. Both look at all candidates through a
+//! `Field`: one pass over the data gives the derivative of every one of them.
 //!
 //! ```
 //! use crf_core::Selector;
@@ -12,6 +18,41 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod none;
+mod choice;
+mod columns;
+mod field;
+mod forward;
+mod gain;
+mod penalties;
+mod ranking;
+mod trail;
 
+mod as_selected;
+mod correlation;
+mod cross_validated;
+mod forward_wrapper;
+mod grafting;
+mod l1_path;
+mod m_estimator_path;
+mod mean_field_gain;
+mod mutual_information;
+mod none;
+mod patient;
+mod relief;
+
+pub use crate::as_selected::AsSelected;
+pub use crate::choice::{Chosen, Tried, choose};
+pub use crate::correlation::Correlation;
+pub use crate::cross_validated::CrossValidated;
+pub use crate::forward::Rounds;
+pub use crate::forward_wrapper::ForwardWrapper;
+pub use crate::grafting::Grafting;
+pub use crate::l1_path::L1Path;
+pub use crate::m_estimator_path::MEstimatorPath;
+pub use crate::mean_field_gain::{MeanFieldGain, Neighbours, Positions};
+pub use crate::mutual_information::MutualInformation;
 pub use crate::none::None;
+pub use crate::patient::Patient;
+pub use crate::penalties::Penalties;
+pub use crate::ranking::Sizes;
+pub use crate::relief::Relief;

@@ -1,0 +1,94 @@
+use std::sync::Arc;
+
+use crf_core::metrics::ErrorRate;
+use crf_core::{
+    Candidate, Corpus, Decode, Error, FeatureMap, Learner, LogLinear, Metric as _, Model, Next, Problem,
+    Result, Run, Selector, Stop, evaluate,
+};
+
+use crate::trail::narrow;
+
+/// The candidate of a path that was chosen, and all that took part.
+#[derive(Debug)]
+pub struct Chosen {
+    /// Its features.
+    pub map: Arc<FeatureMap>,
+    /// The model that the selector fitted to them, if it did.
+    pub model: Option<LogLinear>,
+    /// The whole path.
+    pub tried: Vec<Tried>,
+    /// Its number on the path.
+    pub best: usize,
+    /// Why the path ended.
+    pub stop: Stop,
+}
+
+/// A candidate that took part in a choice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    /// How many features it has.
+    pub features: usize,
+    /// The selector's objective on the training data, where it has one.
+    pub objective: Option<f64>,
+    /// What it was compared by: the lower the better.
+    pub score: f64,
+    /// Seconds of selection until it was found.
+    pub seconds: f64,
+}
+
+/// Chooses among the candidates of a path by their error on the problem's validation data; without such data by the
+/// selector's objective or, if it has none, by the error on the training data. Of equal ones the smallest wins.
+///
+/// Candidates that come without weights are trained by `learner`.
+pub fn choose(
+    selector: &dyn Selector,
+    learner: &dyn Learner,
+    decode: Decode,
+    problem: &Problem<'_>,
+    run: &mut Run<'_>,
+) -> Result<Chosen> {
+    let seed = run.seed.child("candidates");
+    let (mut tried, mut best): (Vec<Tried>, Option<(usize, Arc<FeatureMap>, Option<LogLinear>)>) =
+        (Vec::new(), None);
+    let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
+        let Candidate { features, weights, objective, seconds } = candidate;
+        let map = Arc::new(narrow(problem.map, features));
+        let model = weights.map(|weights| LogLinear::new(map.clone(), weights.to_vec())).transpose()?;
+        let score = match (problem.valid, objective) {
+            (None, Some(objective)) => objective,
+            (valid, _) => {
+                let mut trained = None;
+                let model: &dyn Model = match &model {
+                    Some(model) => model,
+                    None => {
+                        let narrow = Problem { map: &map, valid: None, ..*problem };
+                        let fit = learner.fit(&narrow, &mut Run::new(seed, &mut |_| Next::Continue))?;
+                        &**trained.insert(fit.model)
+                    }
+                };
+                error(model, valid.unwrap_or(problem.train), problem, decode)?
+            }
+        };
+        if best.as_ref().is_none_or(|(at, ..)| score < tried[*at].score) {
+            best = Some((tried.len(), map, model));
+        }
+        tried.push(Tried { features: features.len(), objective, score, seconds });
+        Ok(Next::Continue)
+    })?;
+    let (best, map, model) = best.ok_or_else(|| Error::data("the selector proposed no features"))?;
+    Ok(Chosen { map, model, tried, best, stop })
+}
+
+/// The share of positions of some data that a model labels wrongly.
+pub(crate) fn error(model: &dyn Model, on: &Corpus, problem: &Problem<'_>, decode: Decode) -> Result<f64> {
+    ErrorRate {}.measure(&evaluate(model, on, problem.inference, decode)?)
+}
+
+/// The model of a candidate that comes with weights; the selector `tag` can do nothing with one that does not.
+pub(crate) fn fitted(candidate: &Candidate<'_>, map: &FeatureMap, tag: &'static str) -> Result<LogLinear> {
+    let weights = candidate.weights.ok_or_else(|| Error::Unsupported {
+        tag,
+        what: "needs candidates with weights, as selectors find that train their models".into(),
+    })?;
+    LogLinear::new(Arc::new(narrow(map, candidate.features)), weights.to_vec())
+}

@@ -1,0 +1,175 @@
+use crf_core::{Next, Result, Run, Stop, require};
+use crf_learn::{Function as _, Optimizer as _, OwlQn, Penalty, StopRule, descend};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::field::Field;
+use crate::trail::Trail;
+
+/// Which ℓ1 penalties a path goes through, and how exactly.
+///
+/// The first is λ_0 = max_k |∂ℓ/∂w_k| at w = 0, under which no feature is in the model; each of the others is `decay` times
+/// the one before (Vail 2008, §3.2.3) and begins with its weights (Koh, Kim & Boyd 2007).
+///
+/// Only candidates that the strong rule expects to enter are trained: those with |∂ℓ/∂w_k| ≥ 2λ_{i+1} − λ_i under the weights
+/// of λ_i (Tibshirani et al. 2012, equation 7), and all that were in before. The rule can be wrong, so every point is
+/// held to the optimality conditions of all candidates; those that break them are put in, and the point is
+/// solved again. So the path is the same with and without it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Penalties {
+    /// What each λ is of the one before; above 0 and below 1.
+    pub decay: f64,
+    /// The smallest λ, as a share of λ_0; above 0 and below 1.
+    pub floor: f64,
+    /// The path ends before a model has more features than this.
+    pub most: Option<usize>,
+    /// Whether the weights of (y = label) go unpenalised; they are then in every model.
+    pub exempt_intercepts: bool,
+    /// Whether to leave out the candidates that the strong rule discards.
+    pub screen: bool,
+    /// A point is solved when the pseudo-gradient is no longer than this times λ and max(1, ‖w‖).
+    pub tolerance: f64,
+    /// Iterations after which a point counts as solved.
+    pub iterations: u32,
+}
+
+impl Default for Penalties {
+    fn default() -> Self {
+        Penalties {
+            decay: 0.9,
+            floor: 1e-4,
+            most: None,
+            exempt_intercepts: false,
+            screen: true,
+            tolerance: 1e-3,
+            iterations: 1000,
+        }
+    }
+}
+
+/// How far ahead the strong rule looks when it lets candidates in, as a share of the next λ: to let them in often costs more
+/// than to train some that are not needed yet.
+const AHEAD: f64 = 0.9;
+
+impl Penalties {
+    pub(crate) fn check(&self) -> Result<()> {
+        let inside = |x: f64| x > 0.0 && x < 1.0;
+        require(inside(self.decay), "decay", "above 0 and below 1", self.decay)?;
+        require(inside(self.floor), "floor", "above 0 and below 1", self.floor)?;
+        require(self.most != Some(0), "most", "at least 1", 0)?;
+        let fine = self.tolerance.is_finite() && self.tolerance > 0.0;
+        require(fine, "tolerance", "a finite number above 0", self.tolerance)
+    }
+
+    /// Shows the minima of a field's objective under one λ after the other. The optimality conditions of all candidates are
+    /// looked at when λ has fallen to `look` times the one at which they were looked at last: with 1 at every λ.
+    pub(crate) fn follow(
+        &self,
+        field: &mut Field<'_>,
+        look: f64,
+        trail: &mut Trail<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<Stop> {
+        let map = field.problem.map;
+        let exempt: Vec<usize> =
+            (0..map.len()).filter(|&k| self.exempt_intercepts && map.is_intercept(k)).collect();
+        let mut inside = vec![!self.screen; map.len()];
+        if !exempt.is_empty() {
+            let none = Penalty { l1: 0.0, l2: 0.0, exempt_intercepts: true };
+            field.train(&exempt, &none, &StopRule { delta: 0.0, ..StopRule::default() }, run)?;
+            exempt.iter().for_each(|&k| inside[k] = true);
+        }
+        let penalised = (0..map.len()).filter(|k| exempt.binary_search(k).is_err());
+        let first = penalised.map(|k| field.gradient[k].abs()).fold(0.0, f64::max);
+        let mut at = Lambda { looked: first, next: first * self.decay };
+        let last = first * self.floor * (1.0 - 1e-9);
+        let mut stop = Stop::Converged;
+        while at.next >= last && at.next > 0.0 {
+            let strong = at.strong(at.next * look.min(AHEAD));
+            admit(&mut inside, |k| field.gradient[k].abs() >= strong);
+            let features: Vec<usize> = (0..inside.len()).filter(|&k| inside[k]).collect();
+            let penalty = Penalty { l1: at.next, l2: 0.0, exempt_intercepts: self.exempt_intercepts };
+            let end = field.restrict(&features, &penalty, |field, f, point| {
+                let mut steps = OwlQn::default().start(f, &run.seed)?;
+                let mut is_known = true;
+                while at.next >= last {
+                    f.set_l1(at.next);
+                    if is_known {
+                        field.recall(&features, f, point);
+                    } else {
+                        f.evaluate(point)?;
+                    }
+                    let rule = StopRule {
+                        iterations: self.iterations,
+                        tolerance: self.tolerance * at.next,
+                        delta: 0.0,
+                        ..StopRule::default()
+                    };
+                    let trace = descend(f, point, &mut *steps, &rule, None, (Vec::new(), 0), run)?;
+                    if matches!(trace.stop, Stop::Observer) {
+                        return Ok(Some(trace.stop));
+                    }
+                    field.move_to(&features, &point.w);
+                    is_known = at.next <= look * at.looked;
+                    if is_known {
+                        field.look()?;
+                        let bound = at.next * (1.0 + self.tolerance);
+                        if admit(&mut inside, |k| field.gradient[k].abs() > bound) {
+                            return Ok(None);
+                        }
+                    }
+                    if trace.stop == Stop::Budget {
+                        stop = Stop::Budget;
+                    }
+                    let support = field.support();
+                    if self.most.is_some_and(|most| support.len() > most) {
+                        return Ok(Some(Stop::Budget));
+                    }
+                    let weights = Field::part(&field.w, &support);
+                    if trail.show(&support, Some(&weights), Some(point.value), run)? == Next::Stop {
+                        return Ok(Some(Stop::Observer));
+                    }
+                    let looked = if is_known { at.next } else { at.looked };
+                    at = Lambda { looked, next: at.next * self.decay };
+                    let strong = at.strong(at.next * look);
+                    if is_known && (0..inside.len()).any(|k| !inside[k] && field.gradient[k].abs() >= strong)
+                    {
+                        return Ok(None);
+                    }
+                }
+                Ok(None)
+            })?;
+            if let Some(end) = end {
+                return Ok(end);
+            }
+        }
+        Ok(stop)
+    }
+}
+
+/// Where a path stands.
+#[derive(Clone, Copy)]
+struct Lambda {
+    looked: f64, // under which all candidates were looked at last
+    next: f64,
+}
+
+impl Lambda {
+    /// The derivative below which a candidate is expected to stay out until `ahead`.
+    fn strong(self, ahead: f64) -> f64 {
+        2.0 * ahead - self.looked
+    }
+}
+
+/// Lets in all candidates that are wanted, and says whether there were any that were not in before.
+fn admit(inside: &mut [bool], wanted: impl Fn(usize) -> bool) -> bool {
+    let mut any = false;
+    for k in 0..inside.len() {
+        let new = !inside[k] && wanted(k);
+        inside[k] |= new;
+        any |= new;
+    }
+    any
+}

@@ -1,0 +1,168 @@
+//! Paths of selectors that train, against the conditions that only an optimum fulfils.
+
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
+use crf_core::{Learner as _, Next, Problem, Selector, Stop};
+use crf_learn::{Likelihood, Mle, Pairing, Sharded, StopRule};
+use crf_select::{Grafting, L1Path, Penalties, Rounds};
+use proptest::prelude::*;
+
+const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
+const TIGHT: StopRule = StopRule { iterations: 5000, tolerance: 1e-8, delta: 0.0, period: 10 };
+
+fn encoded(seed: u64, labels: usize) -> Encoded {
+    Encoded::new(FEATURES, data(&Draw { sequences: 6, length: 25, labels, unlabelled: 0, seed }))
+}
+
+/// One candidate of a path: weights of all features, and the objective.
+struct Shown {
+    w: Vec<f64>,
+    features: Vec<usize>,
+    objective: f64,
+}
+
+fn path(selector: &dyn Selector, problem: &Problem<'_>) -> (Vec<Shown>, Stop) {
+    let mut shown = Vec::new();
+    let stop = quiet(1, |run| {
+        selector.path(problem, run, &mut |candidate| {
+            let mut w = vec![0.0; problem.map.len()];
+            let weights = candidate.weights.unwrap();
+            candidate.features.iter().zip(weights).for_each(|(&k, &weight)| w[k] = weight);
+            let (features, objective) = (candidate.features.to_vec(), candidate.objective.unwrap());
+            shown.push(Shown { w, features, objective });
+            Ok(Next::Continue)
+        })
+    });
+    (shown, stop.unwrap())
+}
+
+/// The likelihood's gradient at weights.
+fn gradient(problem: &Problem<'_>, w: &[f64]) -> Vec<f64> {
+    let mut gradient = vec![0.0; w.len()];
+    Sharded::new(Likelihood::new(problem).unwrap()).evaluate(w, &mut gradient).unwrap();
+    gradient
+}
+
+fn penalties(screen: bool, exempt_intercepts: bool) -> Penalties {
+    Penalties {
+        decay: 0.75,
+        floor: 0.02,
+        screen,
+        exempt_intercepts,
+        tolerance: 1e-6,
+        iterations: 5000,
+        ..Penalties::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn every_point_of_the_l1_path_is_optimal_and_equals_a_cold_start(
+        seed in any::<u64>(), labels in 2..4_usize, screen: bool, exempt: bool,
+    ) {
+        let encoded = encoded(seed, labels);
+        let problem = encoded.problem(&INFERENCE);
+        let penalties = penalties(screen, exempt);
+        let decay = penalties.decay;
+        let (shown, stop) = path(&L1Path(penalties), &problem);
+        prop_assert_eq!(stop, Stop::Converged);
+        let spared = |k: usize| exempt && encoded.map.is_intercept(k);
+        // λ_0 is where the first feature enters, with the exempt ones fitted.
+        let pairing = |l1| Pairing { l1, exempt_intercepts: exempt, stop: TIGHT, ..Pairing::default() };
+        let fit = quiet(1, |run| Mle(pairing(1e6)).fit(&problem, run)).unwrap();
+        let none = gradient(&problem, fit.model.log_linear().unwrap().weights());
+        let mut lambda = (0..none.len()).filter(|&k| !spared(k)).map(|k| none[k].abs()).fold(0.0, f64::max);
+        prop_assert!(shown.len() >= 13, "{}", shown.len());
+        for (i, point) in shown.iter().enumerate() {
+            lambda *= decay;
+            let slopes = gradient(&problem, &point.w);
+            for (k, (&w, &slope)) in point.w.iter().zip(&slopes).enumerate() {
+                let l1 = if spared(k) { 0.0 } else { lambda };
+                let off = if w == 0.0 { (slope.abs() - l1).max(0.0) } else { (slope + l1 * w.signum()).abs() };
+                prop_assert!(off < 1e-3 * lambda, "point {i}, {}: weight {w} slope {slope}", encoded.map.name(k));
+            }
+            if i % 4 == 0 {
+                let cold = quiet(1, |run| Mle(pairing(lambda)).fit(&problem, run)).unwrap();
+                let cold = cold.trace.iterations.last().unwrap().objective;
+                prop_assert!((point.objective - cold).abs() < 1e-6 * cold, "{} vs {cold}", point.objective);
+            }
+        }
+    }
+
+    #[test]
+    fn screening_never_changes_the_path(seed in any::<u64>(), labels in 2..4_usize, exempt: bool) {
+        let encoded = encoded(seed, labels);
+        let problem = encoded.problem(&INFERENCE);
+        let [with, without] = [true, false].map(|screen| path(&L1Path(penalties(screen, exempt)), &problem).0);
+        prop_assert_eq!(with.len(), without.len());
+        for (a, b) in with.iter().zip(&without) {
+            prop_assert!((a.objective - b.objective).abs() < 1e-7 * b.objective, "{} vs {}", a.objective, b.objective);
+        }
+    }
+
+    #[test]
+    fn grafting_with_an_l1_penalty_ends_at_its_optimum(
+        seed in any::<u64>(), labels in 2..4_usize, l1 in 0.5..8.0, l2 in prop_oneof![Just(0.0), 0.1..2.0], per_round in 1..4_usize,
+    ) {
+        let encoded = encoded(seed, labels);
+        let problem = encoded.problem(&INFERENCE);
+        let rounds = Rounds { per_round, l1, l2, stop: TIGHT, ..Rounds::default() };
+        let (shown, stop) = path(&Grafting { rounds, ..Grafting::default() }, &problem);
+        prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
+        let cold = quiet(1, |run| Mle(Pairing { l1, l2, stop: TIGHT, ..Pairing::default() }).fit(&problem, run)).unwrap();
+        let cold = cold.trace.iterations.last().unwrap().objective;
+        let last = shown.last().unwrap().objective;
+        prop_assert!((last - cold).abs() < 1e-6 * cold, "{last} vs {cold}");
+        prop_assert!(shown.windows(2).all(|pair| pair[1].objective < pair[0].objective));
+    }
+}
+
+#[test]
+fn the_largest_slope_enters_first_and_weights_are_trained_on() {
+    let encoded = encoded(3, 3);
+    let problem = encoded.problem(&INFERENCE);
+    let rounds = Rounds { l2: 0.1, most: Some(5), stop: TIGHT, ..Rounds::default() };
+    let (shown, stop) = path(&Grafting { rounds, ..Grafting::default() }, &problem);
+    assert_eq!((shown.len(), stop), (5, Stop::Budget));
+    let mut w = vec![0.0; encoded.map.len()];
+    for point in &shown {
+        let slopes = gradient(&problem, &w);
+        let new: Vec<usize> = point.features.iter().copied().filter(|&k| w[k] == 0.0).collect();
+        let largest = slopes.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
+        assert_eq!((new.len(), slopes[new[0]].abs()), (1, largest));
+        w.clone_from(&point.w);
+        let after = gradient(&problem, &w);
+        assert!(point.features.iter().all(|&k| (after[k] + 0.1 * w[k]).abs() < 1e-5), "{after:?}");
+    }
+}
+
+#[test]
+fn an_l0_penalty_ends_grafting_where_features_are_not_worth_it() {
+    let encoded = encoded(4, 3);
+    let problem = encoded.problem(&INFERENCE);
+    let rounds = Rounds { l2: 0.1, ..Rounds::default() };
+    let (all, _) = path(&Grafting { l0: 0.0, rounds: rounds.clone() }, &problem);
+    let l0 = 2.0;
+    let (some, stop) = path(&Grafting { l0, rounds }, &problem);
+    assert_eq!(stop, Stop::Converged);
+    let falls = |n: usize| all[n - 1].objective - all[n].objective;
+    assert!(some.len() < all.len() && falls(some.len()) < l0);
+    assert!((1..some.len()).all(|n| falls(n) >= l0));
+}
+
+#[test]
+fn paths_end_where_they_are_told_to() {
+    let encoded = encoded(5, 2);
+    let problem = encoded.problem(&INFERENCE);
+    let (shown, stop) = path(&L1Path(Penalties { most: Some(4), ..Penalties::default() }), &problem);
+    assert!(stop == Stop::Budget && shown.iter().all(|point| point.features.len() <= 4) && !shown.is_empty());
+    let mut n = 0;
+    let stop = quiet(1, |run| {
+        L1Path::default().path(&problem, run, &mut |_| {
+            n += 1;
+            Ok(if n == 3 { Next::Stop } else { Next::Continue })
+        })
+    });
+    assert_eq!((stop.unwrap(), n), (Stop::Observer, 3));
+}

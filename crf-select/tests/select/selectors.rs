@@ -1,0 +1,151 @@
+//! What holds for every selector.
+
+use std::sync::Arc;
+
+use crf_core::{
+    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, Learner, Next, Problem, Schema, Seed,
+    Selector, Value,
+};
+use crf_learn::{Mle, Pairing};
+use crf_select::{AsSelected, Tried, choose};
+use rand::RngExt as _;
+
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
+
+/// All selectors that choose, as configs name them.
+const SELECTORS: [&str; 10] = [
+    r#"{"type": "l1-path"}"#,
+    r#"{"type": "grafting", "l2": 0.1}"#,
+    r#"{"type": "grafting", "l2": 0.1, "per_round": 2}"#,
+    r#"{"type": "mean-field-gain", "l2": 0.1}"#,
+    r#"{"type": "mean-field-gain", "l2": 0.1, "neighbours": "likely", "positions": "mistakes"}"#,
+    r#"{"type": "m-estimator-path"}"#,
+    r#"{"type": "mutual-information"}"#,
+    r#"{"type": "correlation"}"#,
+    r#"{"type": "relief"}"#,
+    r#"{"type": "forward-wrapper", "l2": 0.1, "budget": 60, "tries": 8}"#,
+];
+
+fn selector(text: &str) -> Box<dyn Selector> {
+    let selector: Box<dyn Selector> = serde_json::from_str(text).unwrap();
+    selector.check().unwrap();
+    selector
+}
+
+fn learner() -> Mle {
+    Mle(Pairing { l2: 0.1, ..Pairing::default() })
+}
+
+/// Labels that are `yes` if a + b is above zero, by far; ten other channels are noise.
+fn separable(seed: u64, sequences: usize) -> Dataset {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    let channels = names.iter().map(|&name| Channel { name: name.into(), kind: ChannelKind::Real }).collect();
+    let schema = Arc::new(Schema::chain(channels, Alphabet::new(["no", "yes"])).unwrap());
+    let (mut rng, mut builder) = (Seed::new(seed).rng(), DatasetBuilder::new(schema));
+    for _ in 0..sequences {
+        for _ in 0..50 {
+            let x = loop {
+                let x: [f64; 12] = std::array::from_fn(|_| rng.random_range(-1.0..1.0));
+                if (x[0] + x[1]).abs() > 0.5 {
+                    break x;
+                }
+            };
+            builder.push(&x.map(Value::Real), Some(u32::from(x[0] + x[1] > 0.0))).unwrap();
+        }
+        builder.end_chain().unwrap();
+    }
+    builder.finish()
+}
+
+#[test]
+fn every_selector_finds_exactly_the_true_features() {
+    let rules: Vec<String> = "abcdefghijkl".chars().map(|name| format!("\"y=yes ∧ {name}\"")).collect();
+    let features = format!(r#"[{{"state": {{"type": "relational", "rules": [{}]}}}}]"#, rules.join(", "));
+    let [train, valid] = [1, 2].map(|seed| Encoded::new(&features, separable(seed, 8)));
+    for text in SELECTORS {
+        let problem = Problem { valid: Some(&valid.corpus), ..train.problem(&INFERENCE) };
+        let chosen =
+            quiet(3, |run| choose(&*selector(text), &learner(), Decode::Posterior, &problem, run)).unwrap();
+        let names: Vec<String> = (0..chosen.map.len()).map(|k| chosen.map.name(k)).collect();
+        assert_eq!(names, ["y=yes ∧ a", "y=yes ∧ b"], "{text}");
+        assert_eq!(chosen.tried[chosen.best].score, 0.0, "{text}");
+    }
+}
+
+const FEATURES: &str =
+    r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}, {"transition": "equals"}]"#;
+
+fn chains(seed: u64) -> Encoded {
+    Encoded::new(FEATURES, data(&Draw { sequences: 8, length: 30, labels: 3, unlabelled: 0, seed }))
+}
+
+/// All candidates of a path: features, and the bits of weights and objective.
+fn bits(text: &str, problem: &Problem<'_>) -> Vec<(Vec<usize>, Vec<u64>, Option<u64>)> {
+    let mut all = Vec::new();
+    quiet(1, |run| {
+        selector(text).path(problem, run, &mut |candidate| {
+            let weights = candidate.weights.unwrap_or_default().iter().map(|w| w.to_bits()).collect();
+            assert!(candidate.features.windows(2).all(|pair| pair[0] < pair[1]), "{text}");
+            assert!(candidate.features.last().is_none_or(|&last| last < problem.map.len()), "{text}");
+            all.push((candidate.features.to_vec(), weights, candidate.objective.map(f64::to_bits)));
+            Ok(if all.len() == 12 { Next::Stop } else { Next::Continue })
+        })
+    })
+    .unwrap();
+    all
+}
+
+#[test]
+fn paths_are_the_same_at_any_number_of_threads() {
+    let encoded = chains(4);
+    for text in SELECTORS {
+        let [one, three] = [1, 3].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| bits(text, &encoded.problem(&INFERENCE)))
+        });
+        assert!(!one.is_empty() && one == three, "{text}");
+    }
+}
+
+#[test]
+fn the_choice_is_the_first_of_those_with_the_lowest_score() {
+    let (train, valid) = (chains(5), chains(6));
+    let problem = Problem { valid: Some(&valid.corpus), ..train.problem(&INFERENCE) };
+    for text in SELECTORS {
+        let chosen =
+            quiet(1, |run| choose(&*selector(text), &learner(), Decode::Posterior, &problem, run)).unwrap();
+        let score = |tried: &Tried| tried.score;
+        let lowest = chosen.tried.iter().map(score).fold(f64::INFINITY, f64::min);
+        assert_eq!(chosen.tried.iter().position(|tried| tried.score == lowest), Some(chosen.best), "{text}");
+        assert_eq!(chosen.map.len(), chosen.tried[chosen.best].features, "{text}");
+        let seconds: Vec<f64> = chosen.tried.iter().map(|tried| tried.seconds).collect();
+        assert!(seconds.is_sorted(), "{text}");
+        // What was found is what `as-selected` keeps.
+        let start = chosen.model.as_ref().map(|model| model as &dyn crf_core::Model);
+        let narrow = Problem { map: &chosen.map, start, ..problem };
+        let kept = quiet(1, |run| AsSelected {}.fit(&narrow, run));
+        assert_eq!(
+            kept.map(|fit| fit.model.log_linear().cloned()).ok(),
+            start.map(|_| chosen.model.clone()),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn patience_ends_a_path_and_folds_choose_one_candidate() {
+    let (train, valid) = (chains(7), chains(8));
+    let problem = Problem { valid: Some(&valid.corpus), ..train.problem(&INFERENCE) };
+    let run = |text: &str| {
+        quiet(1, |run| choose(&*selector(text), &learner(), Decode::Posterior, &problem, run)).unwrap()
+    };
+    let (all, some) =
+        (run(r#"{"type": "l1-path"}"#), run(r#"{"type": "patient", "of": "l1-path", "patience": 10}"#));
+    assert_eq!(some.stop, crf_core::Stop::Holdout);
+    let same = |a: &Tried, b: &Tried| (a.features, a.score) == (b.features, b.score);
+    assert!(some.tried.len() < all.tried.len() && some.tried.len() >= some.best + 11);
+    assert!(some.tried.iter().zip(&all.tried).all(|(a, b)| same(a, b)));
+    let folds = run(r#"{"type": "cross-validated", "of": "l1-path", "folds": 4}"#);
+    assert_eq!(folds.tried.len(), 1);
+    assert!(all.tried.iter().any(|tried| same(tried, &folds.tried[0])));
+}
