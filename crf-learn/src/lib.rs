@@ -66,9 +66,17 @@ mod rounds;
 mod simplex;
 mod ssvm;
 
+mod boosted_chains;
+mod boosted_patches;
+mod boosting;
+mod functional;
+mod patience;
+mod trees;
+
 mod conditionals;
 mod exponential;
 mod fixed;
+mod gradient_tree_boosting;
 mod hmm;
 mod likelihood;
 #[cfg(feature = "linfa")]
@@ -92,11 +100,14 @@ mod ssvm_one_slack;
 mod ssvm_subgradient;
 #[cfg(feature = "linfa")]
 mod svc;
+mod tree_model;
 
 pub use crate::adam::Adam;
 pub use crate::conditionals::Conditionals;
 pub use crate::exponential::{Exponential, Form, Rho};
 pub use crate::fixed::Fixed;
+pub use crate::functional::Leaf;
+pub use crate::gradient_tree_boosting::{Gradient, GradientTreeBoosting};
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
@@ -125,4 +136,6 @@ pub use crate::ssvm_one_slack::SsvmOneSlack;
 pub use crate::ssvm_subgradient::SsvmSubgradient;
 #[cfg(feature = "linfa")]
 pub use crate::svc::Svc;
+pub use crate::tree_model::TreeModel;
+pub use crate::trees::Symbols;
 pub use crate::watch::Watch;
