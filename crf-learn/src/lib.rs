@@ -69,10 +69,15 @@ mod ssvm;
 mod boosted_chains;
 mod boosted_patches;
 mod boosting;
+mod evidence;
 mod functional;
 mod patience;
 mod trees;
+mod weak;
 
+mod additive_model;
+mod boosted_random_field;
+mod brf_model;
 mod conditionals;
 mod exponential;
 mod fixed;
@@ -85,6 +90,7 @@ pub mod linfa;
 mod local;
 #[cfg(feature = "linfa")]
 mod logistic;
+mod logit_boost;
 mod m_estimator;
 mod mle;
 mod net;
@@ -101,8 +107,12 @@ mod ssvm_subgradient;
 #[cfg(feature = "linfa")]
 mod svc;
 mod tree_model;
+mod virtual_evidence_boosting;
 
 pub use crate::adam::Adam;
+pub use crate::additive_model::AdditiveModel;
+pub use crate::boosted_random_field::BoostedRandomField;
+pub use crate::brf_model::BrfModel;
 pub use crate::conditionals::Conditionals;
 pub use crate::exponential::{Exponential, Form, Rho};
 pub use crate::fixed::Fixed;
@@ -113,6 +123,7 @@ pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
 #[cfg(feature = "linfa")]
 pub use crate::logistic::Logistic;
+pub use crate::logit_boost::LogitBoost;
 pub use crate::m_estimator::{MEstimator, Reference};
 pub use crate::margin::{Loss, Margin};
 pub use crate::mle::Mle;
@@ -138,4 +149,5 @@ pub use crate::ssvm_subgradient::SsvmSubgradient;
 pub use crate::svc::Svc;
 pub use crate::tree_model::TreeModel;
 pub use crate::trees::Symbols;
+pub use crate::virtual_evidence_boosting::VirtualEvidenceBoosting;
 pub use crate::watch::Watch;
