@@ -125,7 +125,7 @@ impl Model for TreeModel {
         Arc::make_mut(&mut self.map).restore(features)?;
         self.attributes.restore(self.map.state())?;
         let sound = |tree: &Tree| tree.is_sound(self.attributes.len());
-        if self.trees.iter().all(sound) && self.trees.len() % self.n_labels() == 0 {
+        if self.trees.iter().all(sound) && self.trees.len().is_multiple_of(self.n_labels()) {
             return Ok(());
         }
         Err(Error::data("a tree of the model leads nowhere"))

@@ -68,8 +68,7 @@ fn logit_boost(
                         (wz + w * z, sum + w)
                     });
                     values[d][k] = if w > 0.0 { wz / w } else { 0.0 };
-                    error +=
-                        of.map(|i| response(i)).map(|(w, z)| w * (z - values[d][k]).powi(2)).sum::<f64>();
+                    error += of.map(&response).map(|(w, z)| w * (z - values[d][k]).powi(2)).sum::<f64>();
                 }
             }
             if error < best.0 - 1e-9 {

@@ -159,7 +159,7 @@ fn bin(cuts: &[f64], value: f64) -> u32 {
 }
 
 /// Cuts between values: all of them, or so that the bins have about the same number of values.
-fn cuts(values: &mut Vec<f64>, bins: usize) -> Vec<f64> {
+fn cuts(values: &mut [f64], bins: usize) -> Vec<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let mut cuts = Vec::new();
     let between = |below: f64, above: f64| {
@@ -187,14 +187,14 @@ mod tests {
 
     #[test]
     fn cuts_separate_distinct_values_or_share_them_out() {
-        assert_eq!(cuts(&mut vec![1.0, 0.0, 1.0, 0.0], 64), [0.5]);
-        assert!(cuts(&mut vec![3.0; 5], 64).is_empty());
-        let hundred = cuts(&mut (0..100).map(f64::from).collect(), 4);
+        assert_eq!(cuts(&mut [1.0, 0.0, 1.0, 0.0], 64), [0.5]);
+        assert!(cuts(&mut [3.0; 5], 64).is_empty());
+        let hundred = cuts(&mut (0..100).map(f64::from).collect::<Vec<_>>(), 4);
         assert_eq!(hundred, [24.5, 49.5, 74.5]);
         assert_eq!([bin(&hundred, 24.0), bin(&hundred, 25.0), bin(&hundred, 1e9)], [0, 1, 3]);
         // Neighbours between which no number lies are still told apart.
         let (below, above) = (1.0, 1.0 + f64::EPSILON);
-        let cut = cuts(&mut vec![below, above], 64);
+        let cut = cuts(&mut [below, above], 64);
         assert_eq!([bin(&cut, below), bin(&cut, above)], [0, 1]);
     }
 }
