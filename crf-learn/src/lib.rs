@@ -66,9 +66,22 @@ mod rounds;
 mod simplex;
 mod ssvm;
 
+mod boosted_chains;
+mod boosted_patches;
+mod boosting;
+mod evidence;
+mod functional;
+mod patience;
+mod trees;
+mod weak;
+
+mod additive_model;
+mod boosted_random_field;
+mod brf_model;
 mod conditionals;
 mod exponential;
 mod fixed;
+mod gradient_tree_boosting;
 mod hmm;
 mod likelihood;
 #[cfg(feature = "linfa")]
@@ -77,6 +90,7 @@ pub mod linfa;
 mod local;
 #[cfg(feature = "linfa")]
 mod logistic;
+mod logit_boost;
 mod m_estimator;
 mod mle;
 mod net;
@@ -92,16 +106,24 @@ mod ssvm_one_slack;
 mod ssvm_subgradient;
 #[cfg(feature = "linfa")]
 mod svc;
+mod tree_model;
+mod virtual_evidence_boosting;
 
 pub use crate::adam::Adam;
+pub use crate::additive_model::AdditiveModel;
+pub use crate::boosted_random_field::BoostedRandomField;
+pub use crate::brf_model::BrfModel;
 pub use crate::conditionals::Conditionals;
 pub use crate::exponential::{Exponential, Form, Rho};
 pub use crate::fixed::Fixed;
+pub use crate::functional::Leaf;
+pub use crate::gradient_tree_boosting::{Gradient, GradientTreeBoosting};
 pub use crate::hmm::{Emission, Hmm, HmmModel};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
 #[cfg(feature = "linfa")]
 pub use crate::logistic::Logistic;
+pub use crate::logit_boost::LogitBoost;
 pub use crate::m_estimator::{MEstimator, Reference};
 pub use crate::margin::{Loss, Margin};
 pub use crate::mle::Mle;
@@ -125,4 +147,7 @@ pub use crate::ssvm_one_slack::SsvmOneSlack;
 pub use crate::ssvm_subgradient::SsvmSubgradient;
 #[cfg(feature = "linfa")]
 pub use crate::svc::Svc;
+pub use crate::tree_model::TreeModel;
+pub use crate::trees::Symbols;
+pub use crate::virtual_evidence_boosting::VirtualEvidenceBoosting;
 pub use crate::watch::Watch;

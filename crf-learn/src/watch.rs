@@ -1,6 +1,7 @@
 use crf_core::{Corpus, Problem, Result};
 
 use crate::objective::Objective;
+use crate::patience::Patience;
 use crate::sharded::Sharded;
 
 /// The loss on the validation data under given weights.
@@ -10,16 +11,14 @@ type Loss<'a> = dyn FnMut(&[f64]) -> Result<f64> + 'a;
 /// were best.
 pub struct Watch<'a> {
     loss: Box<Loss<'a>>,
-    patience: u32,
-    since_best: u32,
-    best: f64,
+    patience: Patience,
     weights: Vec<f64>,
 }
 
 impl<'a> Watch<'a> {
     /// Watches `loss`, and gives up after so many iterations in a row that did not improve it.
     pub fn new(patience: u32, loss: impl FnMut(&[f64]) -> Result<f64> + 'a) -> Self {
-        Watch { loss: Box::new(loss), patience, since_best: 0, best: f64::INFINITY, weights: Vec::new() }
+        Watch { loss: Box::new(loss), patience: Patience::new(patience), weights: Vec::new() }
     }
 
     /// Watches the objective that `of` makes of a problem on its validation data, if there are any and there is patience.
@@ -40,23 +39,20 @@ impl<'a> Watch<'a> {
     /// The loss under the weights of an iteration.
     pub fn see(&mut self, w: &[f64]) -> Result<f64> {
         let loss = (self.loss)(w)?;
-        if loss < self.best {
-            (self.best, self.since_best) = (loss, 0);
+        if self.patience.see(loss) {
             self.weights.clear();
             self.weights.extend_from_slice(w);
-        } else {
-            self.since_best += 1;
         }
         Ok(loss)
     }
 
     /// Whether patience is at its end.
     pub fn is_tired(&self) -> bool {
-        self.since_best >= self.patience
+        self.patience.is_tired()
     }
 
     /// The weights that were best, if any were seen.
     pub fn best(self) -> Option<Vec<f64>> {
-        self.best.is_finite().then_some(self.weights)
+        self.patience.has_best().then_some(self.weights)
     }
 }

@@ -1,28 +1,44 @@
-use crf_core::{Error, Fit, Learner, LogLinear, Problem, Result, Run, Stop, Trace};
+use crf_core::plugin::{Named, named};
+use crf_core::{Decode, Error, Fit, Learner, Problem, Result, Run, Selector, Trace};
+use crf_learn::Mle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The model as the selector found it: what the tables of Vail (2008), §3.4 call unsmoothed.
+use crate::choice::choose;
+use crate::l1_path::L1Path;
+
+/// The model as a selector found it: what the tables of Vail (2008), §3.4 call unsmoothed.
 ///
-/// Other learners train the selected features anew, from the selector's weights on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// A method's own `selector` leaves the training of what it selects to the learner; this is a selector in place of one.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct AsSelected {}
+pub struct AsSelected {
+    /// Whose model it is; the selector must find weights.
+    #[serde(deserialize_with = "named")]
+    #[schemars(with = "Named")]
+    pub selector: Box<dyn Selector>,
+    /// Which labelling of validation data counts when a candidate is chosen.
+    pub decode: Decode,
+}
+
+impl Default for AsSelected {
+    fn default() -> Self {
+        AsSelected { selector: Box::new(L1Path::default()), decode: Decode::default() }
+    }
+}
 
 crf_core::plugin!("learner", AsSelected, "as-selected");
 
 #[typetag::serde(name = "as-selected")]
 impl Learner for AsSelected {
     fn check(&self) -> Result<()> {
-        Ok(())
+        self.selector.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, _run: &mut Run<'_>) -> Result<Fit> {
-        if problem.start.is_none() {
-            let what = "trains nothing, and the selector found no weights: `mle` would train the features";
-            return Err(Error::Unsupported { tag: "as-selected", what: what.into() });
-        }
-        let model = Box::new(LogLinear::new(problem.map.clone(), problem.start_weights()?)?);
-        Ok(Fit { model, trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        let chosen = choose(&*self.selector, &Mle::default(), self.decode, problem, run)?;
+        let what = format!("trains nothing, and `{}` finds no weights", self.selector.typetag_name());
+        let model = chosen.model.ok_or(Error::Unsupported { tag: "as-selected", what })?;
+        Ok(Fit { model: Box::new(model), trace: Trace { iterations: Vec::new(), stop: chosen.stop } })
     }
 }

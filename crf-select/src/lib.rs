@@ -1,8 +1,8 @@
 //! Feature selection: paths of candidate models, small to large.
 //!
 //! A selector proposes and the caller disposes: [`choose`] takes the best candidate of a path by data that the selector
-//! never sees, and the learner that trains the survivors afterwards is whichever a config names: `mle` with an ℓ2 penalty,
-//! or `as-selected`, which leaves the weights as the selector found them.
+//! never sees, and the learner that trains the survivors afterwards is whichever a config names. The learner `as-selected`
+//! leaves the weights as a selector found them.
 //!
 //! Selectors that train share two loops. `penalties.rs` follows the minima of an objective from strong to weak ℓ1
 //! penalties; `forward.rs` adds the candidates that score best and trains on. Both look at all candidates through a

@@ -1,0 +1,34 @@
+use super::Attributes;
+
+/// The bins of all attributes at one position, spread out for trees to look at.
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    bins: Vec<u32>,     // [attributes]
+    defaults: Vec<u32>, // [attributes]
+    touched: Vec<u32>,
+}
+
+impl Row {
+    /// A row in which every attribute is in its default bin.
+    pub(crate) fn new(attributes: &Attributes) -> Self {
+        let defaults: Vec<u32> = (0..attributes.len()).map(|a| attributes.default_bin(a)).collect();
+        Row { bins: defaults.clone(), defaults, touched: Vec::new() }
+    }
+
+    /// Takes on the bins of another position.
+    pub(crate) fn read(&mut self, entries: impl Iterator<Item = (u32, u32)>) {
+        for a in self.touched.drain(..) {
+            self.bins[a as usize] = self.defaults[a as usize];
+        }
+        for (a, bin) in entries {
+            self.bins[a as usize] = bin;
+            self.touched.push(a);
+        }
+    }
+
+    /// The bin of attribute `a`.
+    #[inline]
+    pub(crate) fn bin(&self, a: u32) -> u32 {
+        self.bins[a as usize]
+    }
+}

@@ -1,0 +1,267 @@
+//! Boosting with virtual evidence: step by step as LogitBoost where there is nothing virtual, and the right relations elsewhere.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Draw, Encoded, INFERENCE, data, quiet};
+use crf_core::{Decode, Error, Features, Fit, Inference, Learner, Model, Problem, Seed, Source, evaluate};
+use crf_datasets::{CoupledChains, ExtraEdges, Linked, Size, WeakObservations};
+use crf_inference::{BeliefPropagation, JunctionTree};
+use crf_learn::{BoostedRandomField, LogitBoost, VirtualEvidenceBoosting};
+
+const FEATURES: &str = r#"["transition", {"state": "value"}, {"state": "equals"}]"#;
+const LOCAL: &str = r#"[{"state": "value"}, {"state": "equals"}]"#;
+
+fn text(fit: &Fit) -> String {
+    serde_json::to_string(&fit.model).unwrap()
+}
+
+/// What the model says of itself.
+fn told(model: &dyn Model) -> Vec<(String, f64)> {
+    let mut told = Vec::new();
+    model.describe(usize::MAX, &mut |name, value| told.push((name.to_owned(), value)));
+    told
+}
+
+fn accuracy(model: &dyn Model, on: &Encoded, inference: &dyn Inference) -> f64 {
+    let answers = evaluate(model, &on.corpus, inference, Decode::Viterbi).unwrap();
+    let (mut right, mut all) = (0, 0);
+    answers
+        .pairs()
+        .for_each(|(truth, predicted)| (right, all) = (right + i32::from(truth == predicted), all + 1));
+    f64::from(right) / f64::from(all)
+}
+
+/// Algorithm 6 of Friedman, Hastie and Tibshirani (2000) as it is printed, on attributes with given outcomes; gives the loss after
+/// each round and the number of the attribute chosen.
+fn logit_boost(
+    x: &[Vec<usize>],
+    y: &[usize],
+    weights: &[f64],
+    n_labels: usize,
+    rounds: usize,
+) -> Vec<(f64, usize)> {
+    let mut scores = vec![vec![0.0_f64; n_labels]; y.len()];
+    let mut steps = Vec::new();
+    let p = |scores: &[f64]| {
+        let sum: f64 = scores.iter().map(|score| score.exp()).sum();
+        scores.iter().map(|score| score.exp() / sum).collect::<Vec<_>>()
+    };
+    for _ in 0..rounds {
+        let mut best = (f64::INFINITY, 0, Vec::new());
+        for (a, column) in x.iter().enumerate() {
+            let n_outcomes = column.iter().max().unwrap() + 1;
+            let (mut values, mut error) = (vec![vec![0.0; n_labels]; n_outcomes], 0.0);
+            for k in 0..n_labels {
+                let response = |i: usize| {
+                    let p = p(&scores[i])[k];
+                    let w = p * (1.0 - p);
+                    let z = (f64::from(u8::from(y[i] == k)) - p) / w;
+                    (weights[i] * w, z.clamp(-4.0, 4.0))
+                };
+                for d in 0..n_outcomes {
+                    let of = (0..y.len()).filter(|&i| column[i] == d);
+                    let (wz, w) = of.clone().fold((0.0, 0.0), |(wz, sum), i| {
+                        let (w, z) = response(i);
+                        (wz + w * z, sum + w)
+                    });
+                    values[d][k] = if w > 0.0 { wz / w } else { 0.0 };
+                    error += of.map(&response).map(|(w, z)| w * (z - values[d][k]).powi(2)).sum::<f64>();
+                }
+            }
+            if error < best.0 - 1e-9 {
+                best = (error, a, values);
+            }
+        }
+        for (i, scores) in scores.iter_mut().enumerate() {
+            let values = &best.2[x[best.1][i]];
+            let mean = values.iter().sum::<f64>() / n_labels as f64;
+            let factor = (n_labels as f64 - 1.0) / n_labels as f64;
+            scores.iter_mut().zip(values).for_each(|(score, value)| *score += factor * (value - mean));
+        }
+        let loss: f64 = (0..y.len()).map(|i| -weights[i] * p(&scores[i])[y[i]].ln()).sum();
+        steps.push((loss, best.1));
+    }
+    steps
+}
+
+#[test]
+fn without_neighbours_it_is_logit_boost_step_by_step() {
+    for labels in [2, 4] {
+        let draw = Draw { sequences: 8, length: 25, labels, unlabelled: 0, seed: 1 };
+        let data = data(&draw);
+        let truth: Vec<usize> = data.labels().iter().map(|label| label.unwrap() as usize).collect();
+        // Two stumps at fixed thresholds and a symbol, as tests that exclude each other or as they are.
+        let features = r#"[{"state": {"type": "threshold", "at": [0.5], "of": {"type": "value", "channels": ["x"]}}},
+                           {"state": {"type": "threshold", "at": [0.0], "of": {"type": "value", "channels": ["z"]}}}, {"state": "equals"}]"#;
+        let weights: Vec<f64> =
+            (0..data.len()).flat_map(|i| std::iter::repeat_n(data.weight(i), data.range(i).len())).collect();
+        let sequences = (0..data.len()).map(|i| data.sequence(i));
+        let mut x = vec![Vec::new(); 3];
+        for sequence in sequences {
+            x[0].extend(sequence.real(0).iter().map(|&x| usize::from(x > 0.5)));
+            x[1].extend(sequence.real(1).iter().map(|&z| usize::from(z > 0.0)));
+            x[2].extend(sequence.symbol(2).iter().map(|&word| word as usize));
+        }
+        let want = logit_boost(&x, &truth, &weights, labels, 12);
+        let encoded = Encoded::new(features, data);
+        let rounds = 12;
+        let local = LogitBoost { rounds, ..LogitBoost::default() };
+        let veb = VirtualEvidenceBoosting { rounds, ..VirtualEvidenceBoosting::default() };
+        let learners: [&dyn Learner; 2] = [&local, &veb];
+        for learner in learners {
+            let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
+            for (round, (iteration, (loss, chosen))) in fit.trace.iterations.iter().zip(&want).enumerate() {
+                let got = iteration.objective;
+                assert!((got - loss).abs() < 1e-9 * loss, "round {round}: {got} vs {loss}");
+                let name = &told(&*fit.model)[round].0;
+                let starts = ["x>0.5", "z>0", "word"][*chosen];
+                assert!(name.contains(starts), "round {round}: {name} vs {starts}");
+            }
+        }
+    }
+}
+
+fn chains(stay: f64, distance: usize, length: usize) -> WeakObservations {
+    let size = |sequences| Size { sequences, length };
+    WeakObservations {
+        stay,
+        distance,
+        observations: 50,
+        train: size(4),
+        test: size(1),
+        lowest: 0.42,
+        highest: 0.58,
+        ..WeakObservations::default()
+    }
+}
+
+#[test]
+fn neighbours_enter_after_attributes_and_help() {
+    let splits = chains(0.95, 1, 1000).load(&Seed::new(3)).unwrap();
+    let features = r#"["transition", {"state": "value"}]"#;
+    let [train, test] = [splits.train, splits.test].map(|data| Encoded::new(features, data));
+    let bp = BeliefPropagation::default();
+    let fit = quiet(1, |run| VirtualEvidenceBoosting::default().fit(&train.problem(&bp), run)).unwrap();
+    let local = quiet(1, |run| LogitBoost::default().fit(&train.problem(&bp), run)).unwrap();
+    let names: Vec<String> = told(&*fit.model).into_iter().map(|(name, _)| name).collect();
+    let first = names.iter().position(|name| name.contains("next,")).unwrap();
+    assert!((1..30).contains(&first), "{names:?}");
+    let [with, without] = [&fit, &local].map(|fit| accuracy(&*fit.model, &test, &bp));
+    assert!(with > without + 0.05, "{with} vs {without}");
+    // The same potentials by another inference: a chain is a tree.
+    assert_eq!(with, accuracy(&*fit.model, &test, &INFERENCE));
+}
+
+/// The relations that the graph does not need may enter late, where nothing else is left to gain, but add next to nothing.
+#[test]
+fn the_right_distance_is_found() {
+    let bp = BeliefPropagation::default();
+    let (mut pure, mut shares) = (0, Vec::new());
+    for seed in 0..6 {
+        let distance = 2 + seed as usize % 3;
+        let edges = ExtraEdges { distances: vec![2, 3, 4], ..ExtraEdges::default() };
+        let source = Linked { source: Box::new(chains(0.9, distance, 1500)), edges };
+        let features = r#"["intercept", "transition", {"state": "value"}]"#;
+        let train = Encoded::new(features, source.load(&Seed::new(seed)).unwrap().train);
+        let fit = quiet(1, |run| VirtualEvidenceBoosting::default().fit(&train.problem(&bp), run)).unwrap();
+        let ties: Vec<(String, f64)> = told(&*fit.model)
+            .into_iter()
+            .filter(|(name, _)| name.ends_with("heads") || name.ends_with("tails"))
+            .collect();
+        let of = |k: usize| if k == 1 { " next,".to_owned() } else { format!("distance-{k},") };
+        let right = |name: &str| (1..5).any(|k| k % distance == 0 && name.contains(&of(k)));
+        assert!(right(&ties[0].0), "distance {distance}: {ties:?}");
+        let all: f64 = ties.iter().map(|(_, gain)| gain).sum();
+        let good: f64 = ties.iter().filter(|(name, _)| right(name)).map(|(_, gain)| gain).sum();
+        shares.push(good / all);
+        pure += i32::from(good == all);
+    }
+    assert!(shares.iter().all(|&share| share > 0.8), "{shares:?}, {pure} of 6 without any other");
+    assert!(pure >= 2, "{shares:?}, {pure} of 6 without any other");
+}
+
+#[test]
+fn several_kinds_of_node_are_boosted_together() {
+    let source = CoupledChains { train: Size { sequences: 4, length: 200 }, ..CoupledChains::default() };
+    let splits = source.load(&Seed::new(1)).unwrap();
+    let features = r#"["intercept", "transition", {"state": "value"}]"#;
+    let [train, test] = [splits.train, splits.test].map(|data| Encoded::new(features, data));
+    let bp = BeliefPropagation { max_sweeps: 100, tolerance: 1e-4, ..BeliefPropagation::default() };
+    let veb = VirtualEvidenceBoosting { rounds: 80, shrinkage: 0.3, ..VirtualEvidenceBoosting::default() };
+    let fit = quiet(1, |run| veb.fit(&train.problem(&bp), run)).unwrap();
+    let names: Vec<String> = told(&*fit.model).into_iter().map(|(name, _)| name).collect();
+    for relation in ["next-state,", "next-context,"] {
+        assert!(names.iter().any(|name| name.contains(relation)), "{relation} in {names:?}");
+    }
+    let local =
+        quiet(1, |run| LogitBoost { rounds: 80, ..LogitBoost::default() }.fit(&train.problem(&bp), run))
+            .unwrap();
+    let brf = quiet(1, |run| {
+        BoostedRandomField { rounds: 40, ..BoostedRandomField::default() }.fit(&train.problem(&bp), run)
+    })
+    .unwrap();
+    let [with, without, beliefs] = [&fit, &local, &brf].map(|fit| accuracy(&*fit.model, &test, &bp));
+    assert!(with > without + 0.05, "{with} vs {without}");
+    assert!(beliefs > without, "{beliefs} vs {without}");
+}
+
+#[test]
+fn threads_change_nothing() {
+    let draw = Draw { sequences: 40, length: 60, labels: 4, unlabelled: 0, seed: 1 };
+    let encoded = Encoded::new(FEATURES, data(&draw));
+    let bp = BeliefPropagation::default();
+    let learners: [&dyn Learner; 2] = [&VirtualEvidenceBoosting::default(), &BoostedRandomField::default()];
+    for learner in learners {
+        let train = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            text(&pool.install(|| quiet(1, |run| learner.fit(&encoded.problem(&bp), run))).unwrap())
+        };
+        assert_eq!(train(1), train(3));
+    }
+}
+
+#[test]
+fn saved_models_say_the_same_and_the_rounds_that_training_saw() {
+    let features: Features = serde_json::from_str(FEATURES).unwrap();
+    let data = data(&Draw { sequences: 10, length: 20, labels: 3, unlabelled: 0, seed: 3 });
+    let fitted = features.fit(&data).unwrap();
+    let corpus = fitted.encode(Arc::new(data)).unwrap();
+    let map = Arc::new(fitted.map(&corpus).unwrap());
+    let bp = BeliefPropagation::default();
+    let problem = Problem::new(&corpus, &map, &bp);
+    let local: &dyn Learner = &LogitBoost::default();
+    for learner in [local, &VirtualEvidenceBoosting::default(), &BoostedRandomField::default()] {
+        let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
+        let mut read: Box<dyn Model> = serde_json::from_str(&text(&fit)).unwrap();
+        read.restore(&fitted).unwrap();
+        let [before, after] = [&fit.model, &read].map(|model| {
+            let answers = evaluate(&**model, &corpus, &JunctionTree::default(), Decode::Posterior).unwrap();
+            (answers.predicted, answers.probabilities.unwrap())
+        });
+        assert_eq!(before, after);
+        assert_eq!(told(&*fit.model), told(&*read));
+        // Without pairs of labels, beliefs are those of training: its last loss is that of the model.
+        if !matches!(learner.typetag_name(), "virtual-evidence-boosting") {
+            let loss: f64 =
+                (0..corpus.len()).map(|i| -corpus.data().weight(i) * before.1.log_likelihood[i]).sum();
+            let want = fit.trace.iterations.last().unwrap().objective;
+            assert!((loss - want).abs() < 1e-9 * want, "{}: {loss} vs {want}", learner.typetag_name());
+        }
+    }
+}
+
+#[test]
+fn an_inference_without_messages_is_refused() {
+    let draw = Draw { sequences: 2, length: 5, labels: 2, unlabelled: 0, seed: 1 };
+    let [tied, local] = [FEATURES, LOCAL].map(|features| Encoded::new(features, data(&draw)));
+    let veb = VirtualEvidenceBoosting::default();
+    let error = quiet(1, |run| veb.fit(&tied.problem(&INFERENCE), run)).unwrap_err();
+    assert!(
+        matches!(error, Error::Unsupported { .. }) && error.to_string().contains("belief-propagation"),
+        "{error}"
+    );
+    assert!(quiet(1, |run| veb.fit(&local.problem(&INFERENCE), run)).is_ok());
+}
