@@ -67,7 +67,10 @@ pub fn experiment(plugin: &Plugin, config: &Table) -> Option<Table> {
             ("methods.CRF.decode", "viterbi".into()),
             ("methods.CRF.learner", fixed()),
         ],
-        "learner" => vec![("methods.CRF.learner", own)],
+        // Exact on chains, and it passes the messages that some learners read.
+        "learner" => {
+            vec![("methods.CRF.learner", own), ("methods.CRF.inference", "belief-propagation".into())]
+        }
         "metric" => vec![("metrics", vec![own].into()), ("reference", "forward-backward".into())],
         "optimizer" => vec![("methods.CRF.learner.optimizer", own)],
         "prototype" => {

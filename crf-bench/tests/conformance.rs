@@ -139,10 +139,10 @@ fn every_example_runs_to_the_same_bits_at_any_number_of_threads() {
 fn edges() -> [(&'static str, Weather); 6] {
     let usual = Weather::default();
     [
-        ("tiny data", Weather { sequences: 1, days: 2, ..usual.clone() }),
+        ("tiny data", Weather { sequences: 2, days: 2, ..usual.clone() }),
         ("a single label", Weather { labels: 1, ..usual.clone() }),
         ("a single position", Weather { days: 1, ..usual.clone() }),
-        ("one day of one label", Weather { labels: 1, sequences: 1, days: 1, ..usual.clone() }),
+        ("two days of one label", Weather { labels: 1, sequences: 2, days: 1, ..usual.clone() }),
         ("some labels missing", Weather { unlabelled: 0.3, ..usual.clone() }),
         ("no label at all", Weather { unlabelled: 1.0, ..usual }),
     ]
@@ -232,7 +232,7 @@ fn learners_keep_what_their_traces_promise() {
     let train = fitted.encode(Arc::new(data.train)).expect("a corpus");
     let map = Arc::new(fitted.map(&train).expect("a map"));
     let inference: Box<dyn Inference> =
-        serde_json::from_str(r#"{"type": "forward-backward"}"#).expect("inference");
+        serde_json::from_str(r#"{"type": "belief-propagation"}"#).expect("inference");
     for (tag, learner) in built::<Box<dyn Learner>>("learner") {
         let (problem, mut seen) = (Problem::new(&train, &map, &*inference), Vec::new());
         let mut watch = |iteration: &Iteration| {

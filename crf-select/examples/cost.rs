@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!(
             "{name}: {} features, holdout error {:.2} % as selected, {:.2} % after retraining",
             chosen.map.len(),
-            100.0 * chosen.tried[chosen.best].score,
+            100.0 * chosen.best.map_or(f64::NAN, |best| chosen.tried[best].score),
             100.0 * wrong / evaluation.predicted.len() as f64,
         );
     }

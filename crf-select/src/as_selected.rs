@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Decode, Error, Fit, Learner, Problem, Result, Run, Selector, Trace};
+use crf_core::{Decode, Error, Fit, Iteration, Learner, Next, Problem, Result, Run, Selector, Trace};
 use crf_learn::Mle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ impl Learner for AsSelected {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        // The iterations on the way belong to other models than the one that is chosen.
+        let mut go_on = |_: &Iteration| Next::Continue;
+        let run = &mut Run::new(run.seed, &mut go_on);
         let chosen = choose(&*self.selector, &Mle::default(), self.decode, problem, run)?;
         let what = format!("trains nothing, and `{}` finds no weights", self.selector.typetag_name());
         let model = chosen.model.ok_or(Error::Unsupported { tag: "as-selected", what })?;

@@ -17,8 +17,8 @@ pub struct Chosen {
     pub model: Option<LogLinear>,
     /// The whole path.
     pub tried: Vec<Tried>,
-    /// Its number on the path.
-    pub best: usize,
+    /// Its number on the path, which has none where nothing was worth a feature.
+    pub best: Option<usize>,
     /// Why the path ended.
     pub stop: Stop,
 }
@@ -75,8 +75,11 @@ pub fn choose(
         tried.push(Tried { features: features.len(), objective, score, seconds });
         Ok(Next::Continue)
     })?;
-    let (best, map, model) = best.ok_or_else(|| Error::data("the selector proposed no features"))?;
-    Ok(Chosen { map, model, tried, best, stop })
+    if let Some((best, map, model)) = best {
+        return Ok(Chosen { map, model, tried, best: Some(best), stop });
+    }
+    let map = Arc::new(narrow(problem.map, &[]));
+    Ok(Chosen { model: Some(LogLinear::new(map.clone(), Vec::new())?), map, tried, best: None, stop })
 }
 
 /// The share of positions of some data that a model labels wrongly.

@@ -67,7 +67,8 @@ impl Selector for CrossValidated {
         let n_common = errors.iter().map(Vec::len).min().unwrap_or(0);
         let sum = |n: &usize| errors.iter().map(|of_fold| of_fold[*n]).sum::<f64>();
         let best = (0..n_common).min_by(|a, b| sum(a).total_cmp(&sum(b)));
-        let best = best.ok_or_else(|| Error::data("the selector proposed no features on some fold"))?;
+        // Where a fold has no candidate, nothing is worth a feature.
+        let Some(best) = best else { return Ok(Stop::Holdout) };
         let mut n = 0;
         self.of.path(problem, run, &mut |candidate| {
             n += 1;
