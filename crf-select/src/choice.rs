@@ -48,8 +48,8 @@ pub fn choose(
     run: &mut Run<'_>,
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
-    let (mut tried, mut best): (Vec<Tried>, Option<(usize, Arc<FeatureMap>, Option<LogLinear>)>) =
-        (Vec::new(), None);
+    let mut tried: Vec<Tried> = Vec::new();
+    let mut best: Option<(usize, Arc<FeatureMap>, Option<LogLinear>)> = None;
     let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
         let Candidate { features, weights, objective, seconds } = candidate;
         let map = Arc::new(narrow(problem.map, features));
