@@ -15,7 +15,7 @@ const MOST_ENTRIES: usize = u64::BITS as usize;
 ///
 /// Where a function is one, others often have to be one too: three words in a row tell each of them, and each pair. What
 /// is implied by a function is found in the data, so nothing need be known about how functions were made. On text this
-/// leaves less than half of the entries.
+/// leaves little more than half of the entries.
 #[derive(Debug)]
 pub(crate) struct Bundles {
     starts: Vec<usize>, // [bundles + 1]

@@ -23,6 +23,7 @@ mod edge_scores;
 mod estimate;
 mod feature_map;
 mod fingerprint;
+mod lanes;
 mod merged;
 mod node_base;
 mod packed;

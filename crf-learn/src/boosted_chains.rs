@@ -5,7 +5,7 @@ use crf_core::{
 use rayon::prelude::*;
 
 use crate::functional::{Functional, Leaf, View};
-use crate::trees::{Attributes, Cells, Row, Tree};
+use crate::trees::{Attributes, Cells, Place, Row, Tree};
 use crate::truth::{all_labels, refuse_foreign};
 
 /// Scores of all pairs of labels take no more bytes than this.
@@ -173,30 +173,24 @@ impl Functional for BoostedChains<'_> {
 
     fn cells(&self, k: usize, sampled: &[bool], leaf: Leaf, out: &mut Cells) {
         let (data, n) = (self.view.x.data(), self.view.n_labels);
-        out.clear();
-        for (i, chain) in self.chains.iter().enumerate() {
-            let (range, weight) = (data.range(i), data.weight(i));
-            let truth = &self.truth[range.clone()];
-            for (t, position) in range.enumerate() {
-                let is_k = truth[t] as usize == k;
-                match t.checked_sub(1).filter(|_| self.asks) {
-                    _ if !sampled[position] => {}
-                    None => {
-                        let p = f64::from(chain.p_node[t * n + k]);
-                        let right = f64::from(u8::from(is_k));
-                        out.push(self.view.none(), weight * (right - p), weight * leaf.weight(p));
-                    }
-                    Some(e) => {
-                        let p = &chain.p_edge[(e * n + k) * n..(e * n + k + 1) * n];
-                        for (before, &p) in (0..).zip(p) {
-                            let p = f64::from(p);
-                            let right = f64::from(u8::from(is_k && truth[e] == u32::from(before)));
-                            out.push(before, weight * (right - p), weight * leaf.weight(p));
-                        }
+        out.fill(data, &self.truth, sampled, |out, Place { sequence, t, weight, truth }| {
+            let chain = &self.chains[sequence];
+            let is_k = truth[t] as usize == k;
+            match t.checked_sub(1).filter(|_| self.asks) {
+                None => {
+                    let p = f64::from(chain.p_node[t * n + k]);
+                    let right = f64::from(u8::from(is_k));
+                    out.push(self.view.none(), weight * (right - p), weight * leaf.weight(p));
+                }
+                Some(e) => {
+                    let p = &chain.p_edge[(e * n + k) * n..(e * n + k + 1) * n];
+                    for (before, &p) in (0..).zip(p) {
+                        let p = f64::from(p);
+                        let right = f64::from(u8::from(is_k && truth[e] == u32::from(before)));
+                        out.push(before, weight * (right - p), weight * leaf.weight(p));
                     }
                 }
-                out.end_position();
             }
-        }
+        });
     }
 }

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 
 use crate::conditionals::log_loss;
 use crate::functional::{Functional, Leaf, View};
-use crate::trees::{Attributes, Cells, Row, Tree};
+use crate::trees::{Attributes, Cells, Place, Row, Tree};
 use crate::truth::{all_labels, refuse_foreign};
 
 /// −Σ_t log p(y_t | y_{t−1}, y_{t+1}, X) of chains with scores F_t(y′, y) of their own at every position.
@@ -119,28 +119,22 @@ impl Functional for BoostedPatches<'_> {
 
     fn cells(&self, k: usize, sampled: &[bool], leaf: Leaf, out: &mut Cells) {
         let (data, n) = (self.view.x.data(), self.view.n_labels);
-        out.clear();
-        for (i, chain) in self.chains.iter().enumerate() {
-            let (range, weight) = (data.range(i), data.weight(i));
-            let truth = &self.truth[range.clone()];
-            for (t, position) in range.enumerate() {
-                let (is_k, p) = (truth[t] as usize == k, f64::from(chain.p[t * n + k]));
-                let (g, h) = (f64::from(u8::from(is_k)) - p, leaf.weight(p));
-                match t.checked_sub(1).filter(|_| self.asks) {
-                    _ if !sampled[position] => {}
-                    None => out.push(self.view.none(), weight * g, weight * h),
-                    Some(e) if is_k && self.whole => {
-                        for (before, &p) in (0..).zip(&chain.p[e * n..(e + 1) * n]) {
-                            let (p, right) = (f64::from(p), u32::from(before) == truth[e]);
-                            let own = if right { (g, h) } else { (0.0, 0.0) };
-                            let slope = f64::from(u8::from(right)) - p;
-                            out.push(before, weight * (own.0 + slope), weight * (own.1 + leaf.weight(p)));
-                        }
+        out.fill(data, &self.truth, sampled, |out, Place { sequence, t, weight, truth }| {
+            let chain = &self.chains[sequence];
+            let (is_k, p) = (truth[t] as usize == k, f64::from(chain.p[t * n + k]));
+            let (g, h) = (f64::from(u8::from(is_k)) - p, leaf.weight(p));
+            match t.checked_sub(1).filter(|_| self.asks) {
+                None => out.push(self.view.none(), weight * g, weight * h),
+                Some(e) if is_k && self.whole => {
+                    for (before, &p) in (0..).zip(&chain.p[e * n..(e + 1) * n]) {
+                        let (p, right) = (f64::from(p), u32::from(before) == truth[e]);
+                        let own = if right { (g, h) } else { (0.0, 0.0) };
+                        let slope = f64::from(u8::from(right)) - p;
+                        out.push(before, weight * (own.0 + slope), weight * (own.1 + leaf.weight(p)));
                     }
-                    Some(e) => out.push(truth[e] as u16, weight * g, weight * h),
                 }
-                out.end_position();
+                Some(e) => out.push(truth[e] as u16, weight * g, weight * h),
             }
-        }
+        });
     }
 }

@@ -5,9 +5,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, quiet};
+use common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, Features, Fit, Learner, Model, Problem,
+    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, Features, Learner, Model, Problem,
     Schema, Seed, Source, Stop, Value, evaluate,
 };
 use crf_datasets::{CoupledChains, Hyphen};
@@ -18,10 +18,6 @@ const ALL: [Gradient; 3] = [Gradient::Likelihood, Gradient::PseudoLikelihood, Gr
 
 fn small(gradient: Gradient) -> GradientTreeBoosting {
     GradientTreeBoosting { gradient, rounds: 8, depth: 3, ..GradientTreeBoosting::default() }
-}
-
-fn text(fit: &Fit) -> String {
-    serde_json::to_string(&fit.model).unwrap()
 }
 
 /// Four positions without neighbours: a test is passed by three of them, two of which have the second label.
@@ -120,9 +116,8 @@ fn threads_change_nothing_and_seeds_do() {
     for gradient in ALL {
         let learner = GradientTreeBoosting { rows: 0.7, columns: 0.5, ..small(gradient) };
         let train = |threads, seed| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let fit = pool.install(|| quiet(seed, |run| learner.fit(&encoded.problem(&INFERENCE), run)));
-            text(&fit.unwrap())
+            let fit = || quiet(seed, |run| learner.fit(&encoded.problem(&INFERENCE), run));
+            text(&on_threads(threads, fit).unwrap())
         };
         assert_eq!(train(1, 1), train(3, 1));
         assert_ne!(train(1, 1), train(1, 2));

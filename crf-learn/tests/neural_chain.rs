@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, quiet};
+use common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, Decode, Features, Fit, Learner, Model,
     Problem, Schema, Seed, Source as _, Stop, Value, evaluate,
@@ -67,11 +67,6 @@ fn a_net_learns_what_no_linear_model_can() {
     }
 }
 
-/// The model as a file has it.
-fn text(fit: &Fit) -> String {
-    serde_json::to_string(&fit.model).unwrap()
-}
-
 #[test]
 fn threads_change_nothing_and_seeds_do() {
     let draw = Draw { sequences: 40, length: 60, labels: 5, unlabelled: 0, seed: 1 };
@@ -86,9 +81,8 @@ fn threads_change_nothing_and_seeds_do() {
             ..NeuralChain::default()
         };
         let train = |threads, seed| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let fit = pool.install(|| quiet(seed, |run| learner.fit(&encoded.problem(&INFERENCE), run)));
-            text(&fit.unwrap())
+            let fit = || quiet(seed, |run| learner.fit(&encoded.problem(&INFERENCE), run));
+            text(&on_threads(threads, fit).unwrap())
         };
         assert_eq!(train(1, 1), train(2, 1));
         assert_ne!(train(1, 1), train(1, 2));

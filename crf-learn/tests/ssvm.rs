@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, quiet};
+use common::{Draw, Encoded, INFERENCE, data, on_threads, quiet};
 use crf_core::{
     Alphabet, Constraints, Dataset, DatasetBuilder, Decode, Inference, Label, Learner, Problem, Schema,
     Scorer, Scratch, Stop, Trace, Value, evaluate, oracle,
@@ -309,10 +309,8 @@ fn results_are_the_same_at_any_number_of_threads() {
     let encoded = Encoded::new(FEATURES[0], data(&draw));
     let ssvm = Ssvm { c: 0.1, iterations: 20, ..Ssvm::default() };
     for learner in exact(&ssvm) {
-        let weights = [1, 2, 3].map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| fit(&*learner, &encoded.problem(&INFERENCE)).0)
-        });
+        let weights =
+            [1, 2, 3].map(|threads| on_threads(threads, || fit(&*learner, &encoded.problem(&INFERENCE)).0));
         assert!(weights[0] == weights[1] && weights[1] == weights[2], "{learner:?}");
     }
 }

@@ -5,18 +5,14 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, quiet};
-use crf_core::{Decode, Error, Features, Fit, Inference, Learner, Model, Problem, Seed, Source, evaluate};
+use common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
+use crf_core::{Decode, Error, Features, Inference, Learner, Model, Problem, Seed, Source, evaluate};
 use crf_datasets::{CoupledChains, ExtraEdges, Linked, Size, WeakObservations};
 use crf_inference::{BeliefPropagation, JunctionTree};
 use crf_learn::{BoostedRandomField, LogitBoost, VirtualEvidenceBoosting};
 
 const FEATURES: &str = r#"["transition", {"state": "value"}, {"state": "equals"}]"#;
 const LOCAL: &str = r#"[{"state": "value"}, {"state": "equals"}]"#;
-
-fn text(fit: &Fit) -> String {
-    serde_json::to_string(&fit.model).unwrap()
-}
 
 /// What the model says of itself.
 fn told(model: &dyn Model) -> Vec<(String, f64)> {
@@ -216,8 +212,7 @@ fn threads_change_nothing() {
     let learners: [&dyn Learner; 2] = [&VirtualEvidenceBoosting::default(), &BoostedRandomField::default()];
     for learner in learners {
         let train = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            text(&pool.install(|| quiet(1, |run| learner.fit(&encoded.problem(&bp), run))).unwrap())
+            text(&on_threads(threads, || quiet(1, |run| learner.fit(&encoded.problem(&bp), run))).unwrap())
         };
         assert_eq!(train(1), train(3));
     }

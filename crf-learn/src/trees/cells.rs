@@ -1,3 +1,5 @@
+use crf_core::{Dataset, Label};
+
 /// A weighted least-squares problem, cell by cell: at a position and for a label before, a tree is to come near g/h, and the
 /// difference counts h times.
 ///
@@ -8,6 +10,15 @@ pub(crate) struct Cells {
     pub(crate) previous: Vec<u16>, // the label before
     pub(crate) g: Vec<f32>,        // minus the slope of the loss
     pub(crate) h: Vec<f32>,        // its curvature, or how much the cell counts
+}
+
+/// A position for which cells are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) sequence: usize,
+    pub(crate) t: usize, // in its sequence
+    pub(crate) weight: f64,
+    pub(crate) truth: &'a [Label], // of the sequence
 }
 
 impl Default for Cells {
@@ -23,6 +34,26 @@ impl Cells {
         self.previous.clear();
         self.g.clear();
         self.h.clear();
+    }
+
+    /// Puts new cells in place of all others: calls `f` with every position that is `sampled`, for it to push some.
+    pub(crate) fn fill(
+        &mut self,
+        data: &Dataset,
+        truth: &[Label],
+        sampled: &[bool],
+        mut f: impl FnMut(&mut Self, Place<'_>),
+    ) {
+        self.clear();
+        for i in 0..data.len() {
+            let (range, weight) = (data.range(i), data.weight(i));
+            for (t, position) in range.clone().enumerate() {
+                if sampled[position] {
+                    f(self, Place { sequence: i, t, weight, truth: &truth[range.clone()] });
+                }
+                self.end_position();
+            }
+        }
     }
 
     /// Adds a cell to the open position.

@@ -14,7 +14,7 @@ mod tree;
 
 pub(crate) use attributes::Attributes;
 pub(crate) use binned::Binned;
-pub(crate) use cells::Cells;
+pub(crate) use cells::{Cells, Place};
 pub(crate) use grow::{Grower, Memory};
 pub use histogram::Symbols;
 pub(crate) use histogram::{Sum, Weighing};

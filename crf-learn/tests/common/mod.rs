@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, FeatureMap, Features, Inference, Next,
-    Problem, Run, Schema, Seed, Value,
+    Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, FeatureMap, Features, Fit, Inference,
+    Next, Problem, Run, Schema, Seed, Value,
 };
 use crf_inference::ForwardBackward;
 use crf_learn::{Objective, Sharded};
@@ -14,6 +14,16 @@ use rand::RngExt as _;
 /// A run that nobody watches.
 pub(crate) fn quiet<R>(seed: u64, f: impl FnOnce(&mut Run<'_>) -> R) -> R {
     f(&mut Run::new(Seed::new(seed), &mut |_| Next::Continue))
+}
+
+/// What `f` gives on a pool of so many threads.
+pub(crate) fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(f)
+}
+
+/// A model as its file has it: the same for the same model.
+pub(crate) fn text(fit: &Fit) -> String {
+    serde_json::to_string(&fit.model).expect("a model that can be saved")
 }
 
 pub(crate) const INFERENCE: ForwardBackward = ForwardBackward { domain: crf_inference::Domain::Auto };
