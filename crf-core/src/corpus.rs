@@ -12,7 +12,7 @@ use crate::sparse::Rows;
 ///
 /// Functions with one value everywhere stand in `base` and cost nothing per position. Edges with equal rows share
 /// one row, so transition weights that do not look at the observations need one table for the whole corpus.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Corpus {
     data: Arc<Dataset>,
     nodes: Rows, // [positions]
@@ -71,6 +71,11 @@ impl Corpus {
             corpus.edge_starts.push(corpus.row_of_edge.len());
         }
         Ok(corpus)
+    }
+
+    /// The same encoded data, with other weights of the sequences.
+    pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
+        Ok(Corpus { data: Arc::new(self.data.reweighted(weight)?), ..self.clone() })
     }
 
     /// Calls `see` with every state function that is not zero somewhere, the kind of node, and the label there.

@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require};
 use crate::graph::{Graph, Shape};
 use crate::schema::{Channel, ChannelKind, Schema};
 use crate::sparse::Rows;
@@ -42,6 +42,12 @@ pub enum Value<'a> {
     Symbol(u32),
     /// Numbers of attributes with finite values.
     Bag(&'a [(u32, f64)]),
+}
+
+/// A weight that a sequence may have.
+fn checked_weight(weight: f64) -> Result<f64> {
+    require(weight.is_finite() && weight >= 0.0, "weight", "a finite number of at least 0", weight)?;
+    Ok(weight)
 }
 
 /// Labels from this number on are not in the alphabet: the truth knows them, the model never can.
@@ -113,6 +119,12 @@ impl Dataset {
     /// How much sequence `i` counts.
     pub fn weight(&self, i: usize) -> f64 {
         self.weights[i]
+    }
+
+    /// The same data, in which sequence `i` counts as much as `weight(i)` says.
+    pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
+        let weights = (0..self.len()).map(weight).map(checked_weight).collect::<Result<_>>()?;
+        Ok(Dataset { weights, ..self.clone() })
     }
 
     /// One sequence.
@@ -378,10 +390,8 @@ impl DatasetBuilder {
 
     /// Sets how much the sequence closed last counts: 1 unless said otherwise.
     pub fn weigh_last(&mut self, weight: f64) -> Result<()> {
-        if !(weight.is_finite() && weight >= 0.0) {
-            return Err(Error::setting("weight", "a finite number of at least 0", weight));
-        }
-        *self.data.weights.last_mut().ok_or_else(|| Error::data("no sequence was closed yet"))? = weight;
+        *self.data.weights.last_mut().ok_or_else(|| Error::data("no sequence was closed yet"))? =
+            checked_weight(weight)?;
         Ok(())
     }
 

@@ -71,6 +71,27 @@ metric!(
 );
 
 metric!(
+    /// The fraction of positions with the right label in each sequence, in the mean over the sequences: a short one counts as
+    /// much as a long one.
+    MeanAccuracy, "mean-accuracy", "mean_accuracy", higher = true, needs = Labels, |of| {
+        let (mut sum, mut n) = (0.0, 0.0);
+        for i in 0..of.data.len() {
+            let pairs = of.data.labels()[of.data.range(i)].iter().zip(&of.predicted[of.data.range(i)]);
+            let (mut right, mut all) = (0.0, 0.0);
+            for (truth, predicted) in pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted))) {
+                all += 1.0;
+                right += f64::from(truth == predicted);
+            }
+            if all > 0.0 {
+                sum += right / all;
+                n += 1.0;
+            }
+        }
+        Ok(ratio(sum, n))
+    }
+);
+
+metric!(
     /// The fraction of sequences without a single wrong label.
     SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, needs = Labels, |of| {
         let clean = |i: usize| {

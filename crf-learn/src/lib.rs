@@ -83,6 +83,7 @@ mod exponential;
 mod fixed;
 mod gradient_tree_boosting;
 mod hmm;
+mod label_weighted;
 mod likelihood;
 #[cfg(feature = "linfa")]
 pub mod linfa;
@@ -119,6 +120,7 @@ pub use crate::fixed::Fixed;
 pub use crate::functional::Leaf;
 pub use crate::gradient_tree_boosting::{Gradient, GradientTreeBoosting};
 pub use crate::hmm::{Emission, Hmm, HmmModel};
+pub use crate::label_weighted::{LabelWeighted, LabelWeights, Rule};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;
 #[cfg(feature = "linfa")]

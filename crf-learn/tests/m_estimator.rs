@@ -1,4 +1,4 @@
-//! The M-estimator: towards the truth as data grow, at a tenth of the likelihood's cost, and what that is worth.
+//! The M-estimator: towards the truth as data grow, at a fraction of the likelihood's cost, and what that is worth.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -180,7 +180,7 @@ fn on_words_an_iteration_costs_a_fraction_of_the_likelihood() {
     let rho = Rho::Same(vec![vec![1.0 / 26.0; 26]]);
     let ours = best_time(Exponential::new(Form::Centred, &rho, &problem).unwrap(), &w);
     println!("an evaluation: likelihood {likelihood:?}, M-estimator {ours:?}");
-    // About a tenth on a machine that does nothing else, with all optimisations; here it may be busy.
+    // A seventh with one thread and all optimisations; here neither is sure, and the machine may be busy.
     assert!(ours * 3 <= likelihood, "{ours:?} against {likelihood:?}");
 
     let accuracy = |learner: &dyn Learner| {
