@@ -21,7 +21,11 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    pub(crate) fn new<'p>(data: &Dataset, parts: impl Iterator<Item = &'p Part>, n_functions: usize) -> Self {
+    pub(crate) fn new<'p>(
+        data: &Dataset,
+        mut parts: impl Iterator<Item = &'p Part>,
+        n_functions: usize,
+    ) -> Self {
         let join = |reach: (usize, usize), part: &Part| {
             let (before, after) = part.encoder.reach()?;
             Some((reach.0.max(before), reach.1.max(after)))
