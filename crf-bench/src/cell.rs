@@ -1,12 +1,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crf_core::{FeatureMap, Inference, LogLinear, Model, Next, Problem, Run, Seed, Splits, Stop, evaluate};
+use crf_core::{
+    Evaluation, FeatureMap, Inference, LogLinear, Model, Needs, Next, Problem, Run, Seed, Splits, Stop,
+    evaluate,
+};
 use crf_select::choose;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Method, Plan, Settings};
 use crate::data_sets::explained;
+use crate::encoding::encode;
 use crate::error::{Error, Result};
 
 /// What came of one method at one point of the sweep in one trial.
@@ -69,9 +73,13 @@ pub(crate) fn run_methods(
         let seed = root.child("learner").child(name);
         let seed = seed.child(&format!("trial {trial}")).child(&settings.to_string());
         let cell = place(&format!("method {name}"), settings, trial);
-        let metrics = |evaluation: &_| {
-            let metrics = plan.experiment.metrics.iter();
-            metrics.map(|metric| metric.measure(evaluation)).collect::<crf_core::Result<Vec<f64>>>()
+        let metrics = |evaluation: &mut Evaluation, model: &dyn Model| {
+            let metrics = &plan.experiment.metrics;
+            if metrics.iter().any(|metric| metric.needs() == Needs::Parameters) {
+                let parameters = &mut evaluation.parameters;
+                model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
+            }
+            metrics.iter().map(|metric| metric.measure(evaluation)).collect::<crf_core::Result<Vec<f64>>>()
         };
         match run_method(method, &data, seed, &cell, plan.experiment.reference.as_deref(), metrics) {
             Ok(outcome) => {
@@ -111,15 +119,15 @@ fn run_method(
     seed: Seed,
     cell: &str,
     reference: Option<&dyn Inference>,
-    metrics: impl Fn(&crf_core::Evaluation) -> crf_core::Result<Vec<f64>>,
+    metrics: impl Fn(&mut Evaluation, &dyn Model) -> crf_core::Result<Vec<f64>>,
 ) -> crf_core::Result<Cell> {
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
     let clock = Instant::now();
     let fitted = method.features.fit(&data.train)?;
-    let train = fitted.encode(data.train.clone())?;
+    let train = encode(&fitted, data.train.clone())?;
     let map = Arc::new(fitted.map(&train)?);
-    let holdout = data.holdout.clone().map(|data| fitted.encode(data)).transpose()?;
-    let test = fitted.encode(data.test.clone())?;
+    let holdout = data.holdout.clone().map(|data| encode(&fitted, data)).transpose()?;
+    let test = encode(&fitted, data.test.clone())?;
     seconds.encode = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();
@@ -141,7 +149,7 @@ fn run_method(
     let mut evaluation = evaluate(&*fit.model, &test, &*method.inference, method.decode)?;
     let reference = reference.map(|reference| evaluate(&*fit.model, &test, reference, method.decode));
     evaluation.reference = reference.transpose()?.map(Box::new);
-    let metrics = metrics(&evaluation)?;
+    let metrics = metrics(&mut evaluation, &*fit.model)?;
     seconds.evaluate = clock.elapsed().as_secs_f64();
     tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
     Ok(Cell {

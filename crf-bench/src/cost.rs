@@ -1,10 +1,11 @@
 use std::time::Instant;
 
-use crf_core::Seed;
+use crf_core::{Estimate, Seed};
 
 use crate::cell::place;
 use crate::config::{Plan, Point};
 use crate::data_sets::explained;
+use crate::encoding::encode;
 use crate::error::{Error, Result};
 
 /// What an experiment asks for, judged from the data of its first and last points without training anything.
@@ -26,6 +27,10 @@ pub(crate) struct Size {
     pub(crate) sequences: usize,
     pub(crate) positions: usize,
     pub(crate) labels: usize,
+    /// Observation functions.
+    pub(crate) functions: usize,
+    /// Of the encoded data.
+    pub(crate) megabytes: usize,
     /// Before any selection.
     pub(crate) weights: usize,
 }
@@ -66,12 +71,14 @@ fn measure(plan: &Plan, point: &Point) -> Result<(f64, Vec<Size>)> {
     for (name, method) in &point.methods {
         let size = || {
             let features = method.features.fit(&train)?;
-            let corpus = features.encode(train.clone())?;
+            let Estimate { functions, bytes, .. } = features.estimate(&train)?;
+            let corpus = encode(&features, train.clone())?;
             let labels = train.schema().n_labels(0);
             let (positions, entries) = (train.n_positions(), corpus.nodes().n_entries());
             let weights = features.map(&corpus)?.len();
             let pass = (entries * labels + corpus.n_edges() * labels * labels) as f64;
-            let size = Size { method: name.clone(), sequences: train.len(), positions, labels, weights };
+            let (method, sequences, megabytes) = (name.clone(), train.len(), bytes.div_ceil(1_000_000));
+            let size = Size { method, sequences, positions, labels, functions, megabytes, weights };
             Ok((pass, size))
         };
         let (pass, size) = size().map_err(fault(&format!("method {name}")))?;

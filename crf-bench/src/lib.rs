@@ -40,6 +40,7 @@ mod tuning;
 
 pub mod cli;
 mod draft;
+mod encoding;
 mod error;
 mod hardware;
 mod machine;

@@ -5,6 +5,7 @@ use crf_core::{Dataset, Error as CoreError, Iteration, Model, Next, Problem, Run
 use serde::Serialize;
 
 use crate::config::{Training, usual_features};
+use crate::encoding::encode;
 use crate::error::{Error, Result};
 use crate::model_file::{Content, ModelFile};
 
@@ -45,7 +46,7 @@ pub(crate) fn train(
     };
     config.decode = Some(config.decode());
     let forbidden = config.forbidden(features.schema())?;
-    let train = features.encode(data)?;
+    let train = encode(&features, data)?;
     let map = match start.as_ref().and_then(|model| model.log_linear()) {
         Some(model) => model.map().clone(),
         None => Arc::new(features.map(&train)?),
@@ -56,7 +57,7 @@ pub(crate) fn train(
         )
         .into());
     }
-    let valid = holdout.map(|data| features.encode(data)).transpose()?;
+    let valid = holdout.map(|data| encode(&features, data)).transpose()?;
     seconds.features = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();

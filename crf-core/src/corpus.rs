@@ -1,10 +1,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::features::Part;
-use crate::prototype::{Block, Encoder};
+use crate::pieces::{Encoded, Piece, Pieces};
 use crate::schema::Schema;
 use crate::sparse::Rows;
 
@@ -25,7 +27,16 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    pub(crate) fn encode(data: Arc<Dataset>, state: &[Part], transition: &[Part]) -> Result<Self> {
+    /// Encodes on all threads, and tells `progress` how many positions are done.
+    ///
+    /// Pieces are cut by the data and the functions alone and joined in order: the same bits at any number of threads. No
+    /// more of them are in memory than all threads work on.
+    pub(crate) fn encode(
+        data: Arc<Dataset>,
+        state: &[Part],
+        transition: &[Part],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Self> {
         let (node_base, state_at) = base(state, data.schema());
         let (edge_base, transition_at) = base(transition, data.schema());
         let mut corpus = Corpus {
@@ -38,39 +49,53 @@ impl Corpus {
             relation_of_row: Vec::new(),
             data: data.clone(),
         };
+        let n_functions = (state_at[state.len()] + transition_at[transition.len()]) as usize;
+        let pieces = Pieces::new(&data, state.iter().chain(transition), n_functions);
         let mut known: HashMap<(u16, Vec<(u32, u64)>), u32> = HashMap::new();
-        for i in 0..data.len() {
-            let (x, shape) = (data.sequence(i), data.shape(i));
-            let encode = |parts: &[Part], at: &[u32]| -> Result<Vec<(u16, u32, Block)>> {
-                let blocks = parts.iter().zip(at).map(|(Part { owner, encoder, .. }, &at)| {
-                    let block = Block::of(&**encoder, &x);
-                    finite(&block, &**encoder, data.schema(), i)?;
-                    Ok((*owner, at, block))
-                });
-                blocks.collect()
-            };
-            let blocks = encode(state, &state_at)?;
-            for t in 0..x.len() {
-                corpus.nodes.push(row(&blocks, shape.kind(t), t));
+        for batch in pieces.batches(rayon::current_num_threads()) {
+            let encoded = batch.par_iter().map(|piece| {
+                let of = |parts, at| piece.encode(parts, at, &data);
+                Ok((of(state, &state_at)?, of(transition, &transition_at)?))
+            });
+            for (piece, encoded) in batch.iter().zip(encoded.collect::<Vec<Result<_>>>()) {
+                let (nodes, edges) = encoded?;
+                corpus.append(piece, &nodes, &edges, &mut known);
+                progress(corpus.nodes.len());
             }
-            let blocks = encode(transition, &transition_at)?;
-            for e in 0..shape.n_edges() {
-                let relation = shape.relation(e);
-                // Zeros, of either sign, must not keep equal rows apart.
-                let entries = row(&blocks, relation, shape.ends(e).1).filter(|&(_, value)| value != 0.0);
-                let entries: Vec<(u32, f64)> = entries.collect();
-                let key = entries.iter().map(|&(g, value)| (g, value.to_bits())).collect();
-                let next = corpus.relation_of_row.len() as u32;
-                let number = *known.entry((relation, key)).or_insert(next);
-                if number == next {
-                    corpus.edge_rows.push(entries);
-                    corpus.relation_of_row.push(relation);
-                }
-                corpus.row_of_edge.push(number);
-            }
-            corpus.edge_starts.push(corpus.row_of_edge.len());
         }
         Ok(corpus)
+    }
+
+    /// Adds the rows of a piece.
+    fn append(
+        &mut self,
+        piece: &Piece,
+        nodes: &[Encoded],
+        edges: &[Encoded],
+        known: &mut HashMap<(u16, Vec<(u32, u64)>), u32>,
+    ) {
+        let data = self.data.clone();
+        let shape = data.shape(piece.sequence);
+        for t in piece.positions.clone() {
+            self.nodes.push(row(nodes, shape.kind(t), t - piece.from));
+        }
+        for e in piece.edges(&shape) {
+            let (relation, head) = (shape.relation(e), shape.ends(e).1);
+            // Zeros, of either sign, must not keep equal rows apart.
+            let entries = row(edges, relation, head - piece.from).filter(|&(_, value)| value != 0.0);
+            let entries: Vec<(u32, f64)> = entries.collect();
+            let key = entries.iter().map(|&(g, value)| (g, value.to_bits())).collect();
+            let next = self.relation_of_row.len() as u32;
+            let number = *known.entry((relation, key)).or_insert(next);
+            if number == next {
+                self.edge_rows.push(entries);
+                self.relation_of_row.push(relation);
+            }
+            self.row_of_edge.push(number);
+        }
+        if piece.positions.end == shape.n_nodes() {
+            self.edge_starts.push(self.row_of_edge.len());
+        }
     }
 
     /// The same encoded data, with other weights of the sequences.
@@ -185,30 +210,19 @@ impl Corpus {
     }
 }
 
-/// The constant functions with their values, and the number of each part's first function.
+/// The constant functions with their values, and the number of each part's first function, and of one past all.
 fn base(parts: &[Part], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
-    let (mut base, mut at, mut next) = (Vec::new(), Vec::new(), 0);
+    let (mut base, mut at, mut next) = (Vec::new(), vec![0], 0);
     for Part { encoder, .. } in parts {
-        at.push(next);
         let (len, constants) = encoder.constants(schema);
         base.extend(constants.into_iter().map(|(g, value)| (next + g, value)));
         next += len as u32;
+        at.push(next);
     }
     (base, at)
 }
 
-fn row(blocks: &[(u16, u32, Block)], owner: u16, t: usize) -> impl Iterator<Item = (u32, f64)> {
-    let mine = blocks.iter().filter(move |block| block.0 == owner);
-    mine.flat_map(move |(_, at, block)| block.row(t).map(move |(g, value)| (at + g, value)))
-}
-
-fn finite(block: &Block, encoder: &dyn Encoder, schema: &Schema, i: usize) -> Result<()> {
-    for t in 0..block.len() {
-        if let Some((g, value)) = block.not_finite(t) {
-            let name = encoder.observations(schema).swap_remove(g as usize).name;
-            let place = format!("sequence {}, position {}", i + 1, t + 1);
-            return Err(Error::NotFinite(format!("`{name}` is {value}; scale the channel")).at(place));
-        }
-    }
-    Ok(())
+fn row(blocks: &[Encoded], owner: u16, t: usize) -> impl Iterator<Item = (u32, f64)> {
+    let mine = blocks.iter().filter(move |of| of.owner == owner);
+    mine.flat_map(move |of| of.block.row(t).map(move |(g, value)| (of.first + g, value)))
 }

@@ -93,6 +93,11 @@ pub fn require(ok: bool, key: &str, want: &str, got: impl Display) -> Result<()>
     if ok { Ok(()) } else { Err(Error::setting(key, want, got)) }
 }
 
+/// Fails unless what was read from a file fits together.
+pub(crate) fn fits(ok: bool) -> Result<()> {
+    if ok { Ok(()) } else { Err(Error::data("the stored features do not fit each other or their schema")) }
+}
+
 /// The name among `known` that is most like `name`, if one is like it at all.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(2);

@@ -61,6 +61,8 @@ pub struct Evaluation {
     pub probabilities: Option<Probabilities>,
     /// What another inference says of the same model and data, if these answers are to be compared with it.
     pub reference: Option<Box<Evaluation>>,
+    /// The model's parameters in words, where a metric asks for them.
+    pub parameters: Vec<(String, f64)>,
 }
 
 /// What inference says beyond labels.
@@ -153,7 +155,8 @@ pub fn evaluate(
             all.marginals.extend(marginals);
         }
     }
-    Ok(Evaluation { data: x.data().clone(), predicted, probabilities, reference: None })
+    let data = x.data().clone();
+    Ok(Evaluation { data, predicted, probabilities, reference: None, parameters: Vec::new() })
 }
 
 fn marginals_of(

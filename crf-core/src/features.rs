@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::corpus::Corpus;
 use crate::dataset::Dataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fits};
 use crate::feature_map::{FeatureMap, Links};
 use crate::plugin::{NameOrTable, Named, name_or_table, named_option};
 use crate::prototype::{Encoder, Prototype};
@@ -175,10 +175,31 @@ fn one(number: u16) -> std::ops::Range<u16> {
 
 /// Features fitted on training data, ready to encode any data of the same schema; part of a saved model.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct FittedFeatures {
     schema: Arc<Schema>,
     state: Vec<Part>,
     transition: Vec<Part>,
+}
+
+/// Fitted features as a file has them.
+#[derive(Deserialize)]
+struct Stored {
+    schema: Arc<Schema>,
+    state: Vec<Part>,
+    transition: Vec<Part>,
+}
+
+impl TryFrom<Stored> for FittedFeatures {
+    type Error = Error;
+
+    fn try_from(Stored { schema, state, transition }: Stored) -> Result<Self> {
+        for (parts, n_owners) in [(&state, schema.kinds().len()), (&transition, schema.relations().len())] {
+            fits(parts.iter().all(|part| usize::from(part.owner) < n_owners))?;
+            parts.iter().try_for_each(|part| part.encoder.check(&schema))?;
+        }
+        Ok(FittedFeatures { schema, state, transition })
+    }
 }
 
 /// The fitted functions of one entry of the feature list, for one kind of node or one relation.
@@ -198,6 +219,12 @@ impl FittedFeatures {
     /// What the data must carry.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
+    }
+
+    /// How many observation functions there are.
+    pub fn n_functions(&self) -> usize {
+        let n = |part: &Part| part.encoder.constants(&self.schema).0;
+        self.parts().into_iter().flatten().map(n).sum()
     }
 
     /// The features: each observation function with all its labels or pairs of labels, or with those that occur
@@ -235,11 +262,16 @@ impl FittedFeatures {
 
     /// Evaluates all observation functions on a dataset, once and for all.
     pub fn encode(&self, data: Arc<Dataset>) -> Result<Corpus> {
+        self.encode_watched(data, &mut |_| {})
+    }
+
+    /// [`FittedFeatures::encode`], which tells `progress` how many positions are done.
+    pub fn encode_watched(&self, data: Arc<Dataset>, progress: &mut dyn FnMut(usize)) -> Result<Corpus> {
         if data.schema() != &self.schema {
             return Err(Error::data(
                 "the data have other channels or labels than those the features were fitted on",
             ));
         }
-        Corpus::encode(data, &self.state, &self.transition)
+        Corpus::encode(data, &self.state, &self.transition, progress)
     }
 }

@@ -6,6 +6,8 @@ use crate::schema::{Relation, Schema};
 /// Labels that a function asks for: `y=robot1`, or `y'=robot1 ∧ y=robot2` (Vail 2008, equations 2.73 and 3.39).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelPattern {
+    /// The relation of the edge; any when there is none.
+    pub relation: Option<String>,
     /// y', the label at the tail of an edge; any when there is none.
     pub before: Option<String>,
     /// y, the label of a node or at the head of an edge; any when there is none.
@@ -15,16 +17,23 @@ pub struct LabelPattern {
 impl LabelPattern {
     /// The labels of a kind of node that fit.
     pub(crate) fn states(&self, schema: &Schema, kind: u16) -> Result<Vec<u32>> {
-        match &self.before {
-            Some(label) => Err(Error::data(format!(
-                "`y'={label}` asks for the label before, which only a `transition` feature has"
-            ))),
-            None => numbers(schema, kind, self.now.as_deref()),
+        let only_edges = |what: String| {
+            Err(Error::data(format!("`{what}` asks for an edge, which only a `transition` feature has")))
+        };
+        match (&self.relation, &self.before) {
+            (Some(relation), _) => only_edges(format!("{relation}:")),
+            (None, Some(label)) => only_edges(format!("y'={label}")),
+            (None, None) => numbers(schema, kind, self.now.as_deref()),
         }
     }
 
     /// The pairs of labels of a relation that fit, as tail label · head labels + head label.
     pub(crate) fn pairs(&self, schema: &Schema, relation: u16) -> Result<Vec<u32>> {
+        if let Some(name) = &self.relation
+            && schema.relation(name)? != relation
+        {
+            return Ok(Vec::new());
+        }
         let Relation { tail, head, .. } = schema.relations()[relation as usize];
         let now = numbers(schema, head, self.now.as_deref())?;
         let n_heads = schema.n_labels(head) as u32;
@@ -38,7 +47,11 @@ impl LabelPattern {
             (Some(a), Some(b)) if a != b => None,
             (a, b) => Some(a.clone().or_else(|| b.clone())),
         };
-        Some(LabelPattern { before: join(&self.before, &other.before)?, now: join(&self.now, &other.now)? })
+        Some(LabelPattern {
+            relation: join(&self.relation, &other.relation)?,
+            before: join(&self.before, &other.before)?,
+            now: join(&self.now, &other.now)?,
+        })
     }
 }
 

@@ -41,6 +41,7 @@ mod learner;
 mod log_linear;
 mod messages;
 mod model;
+mod moments;
 mod selector;
 mod source;
 
@@ -51,6 +52,7 @@ pub mod metrics;
 mod bulk;
 mod error;
 pub mod oracle;
+mod pieces;
 pub mod plugin;
 mod seed;
 pub mod simd;

@@ -28,13 +28,15 @@ pub enum Needs {
     Probabilities,
     /// And those of an inference to compare with.
     Reference,
+    /// The model's parameters.
+    Parameters,
 }
 
 impl Needs {
     /// Refuses an inference, or a reference, that does not give what is needed, before anything is trained.
     pub fn check(self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
         match (self, reference) {
-            (Needs::Labels, _) => Ok(()),
+            (Needs::Labels | Needs::Parameters, _) => Ok(()),
             (Needs::Probabilities, _) => require_marginals(inference),
             (Needs::Reference, None) => Err(Error::data(
                 "it compares with a `reference` inference, such as `junction-tree`, and there is none",

@@ -193,6 +193,37 @@ pub enum Quality {
     F1,
 }
 
+/// A number of the model itself, by the name that `crf inspect` shows: `y=rain ∧ x`, `deviation of x given y=rain`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+}
+
+crate::plugin!("metric", Parameter, "parameter");
+
+#[typetag::serde(name = "parameter")]
+impl Metric for Parameter {
+    fn name(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    fn higher_is_better(&self) -> bool {
+        true
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Parameters
+    }
+
+    fn measure(&self, of: &Evaluation) -> Result<f64> {
+        let found = of.parameters.iter().find(|(name, _)| *name == self.name);
+        let names = of.parameters.iter().map(|(name, _)| name.as_str());
+        found.map(|(_, value)| *value).ok_or_else(|| Error::unknown("parameter", &self.name, names))
+    }
+}
+
 /// Precision, recall or F1 of one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -38,6 +38,15 @@ pub trait Encoder: Debug + Send + Sync {
             (0..).zip(&observations).filter_map(|(g, observation)| Some((g, observation.constant?)));
         (observations.len(), constants.collect())
     }
+    /// Rejects functions that were read from a file and cannot be evaluated on data of the schema beside them.
+    fn check(&self, _schema: &Schema) -> Result<()> {
+        Ok(())
+    }
+    /// How many positions before and after its own a value depends on, where that is known: then long sequences can be
+    /// encoded in pieces.
+    fn reach(&self) -> Option<(usize, usize)> {
+        None
+    }
     /// Adds one row per position of `x` to `out`, of the functions that are not constant.
     fn encode(&self, x: &Sequence<'_>, out: &mut Block);
 }

@@ -20,7 +20,8 @@ fn evaluation(data: Dataset, predicted: Vec<Label>) -> Evaluation {
     assert_eq!(data.n_positions(), predicted.len());
     let log_likelihood = (0..data.len()).map(|i| -(i as f64) - 0.5).collect();
     let probabilities = Probabilities { log_likelihood, ..Probabilities::default() };
-    Evaluation { data: Arc::new(data), predicted, probabilities: Some(probabilities), reference: None }
+    let (data, probabilities) = (Arc::new(data), Some(probabilities));
+    Evaluation { data, predicted, probabilities, reference: None, parameters: Vec::new() }
 }
 
 /// Predictions as words, one string per sequence.

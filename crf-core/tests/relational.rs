@@ -6,10 +6,10 @@ mod common;
 use std::sync::Arc;
 
 use common::{features, real};
-use crf_core::prototypes::Relational;
+use crf_core::prototypes::{Normalised, Relational};
 use crf_core::{
-    Alphabet, Block, Dataset, DatasetBuilder, Encoder, FeatureMap, Prototype, Schema, Seed, Survey, Target,
-    Value,
+    Alphabet, Block, Dataset, DatasetBuilder, Edge, Encoder, FeatureMap, FittedFeatures, Graph, NodeKind,
+    Prototype, Relation, Schema, Seed, Survey, Target, Value,
 };
 use proptest::prelude::*;
 
@@ -213,6 +213,7 @@ fn names_of_other_prototypes_are_rules() {
         format!("{{ type = 'lag', by = [2], of = {x} }}"),
         format!("{{ type = 'window', of = {{ type = 'power', of = {x} }} }}"),
         format!("{{ type = 'threshold', at = [1.5], test = 'both', of = {{ type = 'window', of = {x} }} }}"),
+        format!("{{ type = 'power', degrees = [1, 2], of = {{ type = 'normalised', of = {x} }} }}"),
         format!("{{ type = 'conjunction', of = [{x}, {{ type = 'power', degrees = [3], of = {x} }}] }}"),
     ] {
         let prototype = features(&format!("[{{ state = {list} }}]")).0.swap_remove(0).of;
@@ -292,6 +293,7 @@ fn expressions() -> impl Strategy<Value = String> {
         Just("dot(vel(i), unit(pos(j)))".to_owned()),
         Just("max(dist(i, m) for m in robot)".to_owned()),
         Just("nearest(m.x - i.x for m in robot by m.y)".to_owned()),
+        Just("norm(j.x)".to_owned()),
         (0..40_u32).prop_map(|n| format!("{}", f64::from(n) / 8.0)),
     ];
     leaf.prop_recursive(4, 24, 2, |inner| {
@@ -303,6 +305,7 @@ fn expressions() -> impl Strategy<Value = String> {
                 .prop_map(|(a, op)| format!("{op}({a})")),
             (inner.clone(), proptest::sample::select(vec!["²", "^3", "[-2]", "[+1]"]))
                 .prop_map(|(a, op)| format!("({a}){op}")),
+            inner.clone().prop_map(|a| format!("norm({a})")),
             (inner, proptest::sample::select(vec!["any", "all", "mean"]), 0..3, 0..2)
                 .prop_map(|(a, over, from, to)| format!("{over}({a}, -{from}..+{to})")),
         ]
@@ -323,6 +326,19 @@ proptest! {
     }
 
     #[test]
+    fn what_normalised_prints_is_a_rule(text in expressions(), seed in 0..1000_u64) {
+        let data = random(seed, &[12, 0, 5]);
+        let of = Box::new(relational(&[&format!("{text} for i, j in robot, k in [-2, 0.5]")]));
+        let encoder = Normalised { of }.fit(&data).unwrap();
+        for (g, name) in names(&*encoder, &data).iter().enumerate() {
+            let again = fit(&[name], &data);
+            for i in 0..data.len() {
+                prop_assert_eq!(&columns(&*again, &data, i)[0], &columns(&*encoder, &data, i)[g], "{}", name);
+            }
+        }
+    }
+
+    #[test]
     fn any_text_is_read_or_refused(text in "[a-z0-9 .,()<>=∧¬²'`\\[\\]^·/+-]{0,40}") {
         let _ = relational(&[&text]).fit(&small());
         prop_assert!(relational(&[&text, "("]).check().is_err());
@@ -339,6 +355,125 @@ fn the_name_of_a_feature_is_a_rule_for_it_alone() {
         let all = map(&list(rules));
         for name in feature_names(&all) {
             assert_eq!(feature_names(&map(&list(&format!("[\"{name}\"]")))), [name]);
+        }
+    }
+}
+
+/// Three nodes in a row, and a link from the first to the last.
+fn linked() -> Dataset {
+    let kind = NodeKind { name: "robot".into(), labels: Alphabet::new(ROBOTS) };
+    let relation = |name: &str| Relation { name: name.into(), tail: 0, head: 0 };
+    let relations = vec![relation("next"), relation("distance 2")];
+    let schema = Schema::graph(vec![real("robot1.x"), real("robot2.x")], vec![kind], relations).unwrap();
+    let schema = Arc::new(schema);
+    let mut data = DatasetBuilder::new(schema.clone());
+    for t in 0..3 {
+        let x = f64::from(t);
+        data.push(&[Value::Real(x), Value::Real(x * x)], Some(t as u32)).unwrap();
+    }
+    let edge = |u, v, relation| Edge { u, v, relation };
+    let edges = vec![edge(0, 1, 0), edge(1, 2, 0), edge(0, 2, 1)];
+    data.end_graph(Graph::new(&schema, vec![0; 3], edges).unwrap()).unwrap();
+    data.finish()
+}
+
+#[test]
+fn a_rule_may_name_its_relation() {
+    let data = Arc::new(linked());
+    let map = |rules: &str| {
+        let list = format!("[{{ transition = {{ type = 'relational', rules = {rules} }} }}]");
+        let fitted = features(&list).fit(&data).unwrap();
+        fitted.map(&fitted.encode(data.clone()).unwrap())
+    };
+    let all =
+        map(r#"["y'=i ∧ y=j ∧ i.x<j.x for i, j in robot", "next: y=robot3 ∧ norm(robot1.x)"]"#).unwrap();
+    assert_eq!(all.len(), 2 * 2 + 3);
+    for name in feature_names(&all) {
+        assert_eq!(feature_names(&map(&format!("[\"{name}\"]")).unwrap()), [name]);
+    }
+    assert_eq!(map("['distance 2: robot1.x']").unwrap().len(), 9);
+    let unknown = map("['nxt: robot1.x']").unwrap_err().to_string();
+    assert_eq!(unknown, "labels of `robot1.x`: unknown relation `nxt`, did you mean `next`?");
+    let state = features("[{ state = { type = 'relational', rules = ['next: robot1.x'] } }]").fit(&data);
+    let message = state.unwrap().candidates().unwrap_err().to_string();
+    assert!(
+        message.ends_with("`next:` asks for an edge, which only a `transition` feature has"),
+        "{message}"
+    );
+}
+
+/// Calls `f` with every whole number in a value.
+fn for_each_number(value: &mut serde_json::Value, f: &mut dyn FnMut(&mut serde_json::Value)) {
+    match value {
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| for_each_number(item, f)),
+        serde_json::Value::Object(items) => items.values_mut().for_each(|item| for_each_number(item, f)),
+        serde_json::Value::Number(number) if number.is_u64() => f(value),
+        _ => {}
+    }
+}
+
+#[test]
+fn crafted_numbers_are_refused_or_do_no_harm() {
+    let rules = r#"["y=i ∧ all(norm(i.x)<k, -2..+0) for i in robot, k in [1, 2]", "nearest(m.x for m in robot by m.y)",
+        "min(dist(robot1, m) for m in robot)² ∧ robot1.x[-1]"]"#;
+    let list = format!(
+        "['intercept', {{ state = {{ type = 'relational', rules = {rules} }} }}, {{ state = {{ type = 'power', of = \
+         {{ type = 'normalised', of = 'value' }} }} }}, {{ state = {{ type = 'threshold', at = [1] }} }}]"
+    );
+    let data = Arc::new(random(7, &[30]));
+    let saved = serde_json::to_value(features(&list).fit(&data).unwrap()).unwrap();
+    let mut n = 0;
+    for_each_number(&mut saved["state"].clone(), &mut |_| n += 1);
+    let mut refused = 0;
+    for (place, number) in (0..n).flat_map(|place| [0, 1, 5, 1 << 20, u32::MAX].map(|number| (place, number)))
+    {
+        let (mut crafted, mut at) = (saved.clone(), 0);
+        for_each_number(&mut crafted["state"], &mut |value| {
+            if at == place {
+                *value = number.into();
+            }
+            at += 1;
+        });
+        match serde_json::from_value::<FittedFeatures>(crafted) {
+            Ok(features) => drop(features.encode(data.clone())),
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > n, "{refused} of {n} numbers in five variants");
+}
+
+#[test]
+fn pieces_are_the_same_on_any_number_of_threads() {
+    let data = Arc::new(random(9, &[9000, 0, 3, 5000]));
+    let rules =
+        r#"["mean(dist(i, j), -30..+4)[-2] for i, j in robot", "norm(i.x)<k for i in robot, k in -2..2"]"#;
+    let list = format!(
+        "['intercept', 'transition', {{ state = {{ type = 'relational', rules = {rules} }} }}, \
+         {{ transition = {{ type = 'relational', rules = [\"y'=i ∧ y=j ∧ dist(i, j)<9 for i, j in robot\"] }} }}]"
+    );
+    let fitted = features(&list).fit(&data).unwrap();
+    let encode = |threads: usize| {
+        let mut done = Vec::new();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let corpus = pool.install(|| fitted.encode_watched(data.clone(), &mut |n| done.push(n))).unwrap();
+        assert!(done.is_sorted() && done.last() == Some(&data.n_positions()), "{done:?}");
+        corpus
+    };
+    let (one, three) = (encode(1), encode(3));
+    assert_eq!((one.nodes(), one.edge_rows()), (three.nodes(), three.edge_rows()));
+    for i in 0..data.len() {
+        assert_eq!(one.rows_of_edges(i), three.rows_of_edges(i));
+        assert_eq!(one.rows_of_edges(i).len(), data.range(i).len().saturating_sub(1));
+    }
+    // And those of whole sequences.
+    let encoder = features(&list).0.swap_remove(2).of.fit(&data).unwrap();
+    for i in 0..data.len() {
+        let block = Block::of(&*encoder, &data.sequence(i));
+        for (t, row) in data.range(i).enumerate() {
+            let (mut got, mut want) = (vec![0.0; 20], vec![0.0; 20]);
+            one.nodes().for_each(row, |g, value| got[g as usize] += value);
+            block.row(t).for_each(|(g, value)| want[g as usize + 1] += value);
+            assert!(got.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-9), "{t}: {got:?} vs {want:?}");
         }
     }
 }

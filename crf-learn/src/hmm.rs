@@ -59,52 +59,13 @@ impl Learner for Hmm {
     }
 
     fn fit(&self, problem: &Problem<'_>, _run: &mut Run<'_>) -> Result<Fit> {
-        let (x, links) = (problem.train, problem.map.state());
-        let schema = problem.map.schema().clone();
-        let n_labels = schema.n_labels(0);
-        let labels = complete_labels(x)?;
-        let mut model = HmmModel {
-            map: problem.map.clone(),
-            start: vec![0.0; n_labels],
-            transition: vec![0.0; n_labels * n_labels],
-            base: vec![0.0; n_labels],
-            linear: vec![0.0; links.n_observations() * n_labels],
-            quadratic: vec![0.0; links.n_observations() * n_labels],
-        };
-        self.fit_chain(x, &labels, &mut model);
-        let statistics =
-            Statistics::of(x, &labels, links.n_observations(), n_labels, self.emission, |g| links.name(g))?;
-        let emitted = || (0..links.n_observations()).filter(|&g| !links.is_constant(g as u32));
-        let mut groups = vec![
-            (0.0, vec![0.0; n_labels]);
-            emitted().map(|g| links.group(g as u32) as usize + 1).max().unwrap_or(0)
-        ];
-        for g in emitted() {
-            let (size, totals) = &mut groups[links.group(g as u32) as usize];
-            *size += 1.0;
-            totals.iter_mut().zip(&statistics.sum[g * n_labels..]).for_each(|(total, sum)| *total += sum);
-        }
-        for g in emitted() {
-            for y in 0..n_labels {
-                let at = g * n_labels + y;
-                let (base, linear, quadratic) = match self.emission {
-                    Emission::Gaussian => self.gaussian(&statistics, g, y),
-                    Emission::Bernoulli => self.bernoulli(&statistics, at, y),
-                    Emission::Categorical => {
-                        self.categorical(&statistics, at, y, &groups[links.group(g as u32) as usize])
-                    }
-                };
-                model.base[y] += base;
-                model.linear[at] = linear;
-                model.quadratic[at] = quadratic;
-            }
-        }
-        Ok(Fit { model: Box::new(model), trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
+        let model = Box::new(self.estimate(problem.train, problem.map)?);
+        Ok(Fit { model, trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
     }
 }
 
 /// The label of every position; unlabelled ones and graphs other than chains are refused.
-fn complete_labels(x: &Corpus) -> Result<Vec<Label>> {
+pub(crate) fn complete_labels(x: &Corpus) -> Result<Vec<Label>> {
     if !x.data().is_chains() {
         return Err(Error::Unsupported { tag: "hmm", what: "models chains only".into() });
     }
@@ -119,6 +80,48 @@ fn complete_labels(x: &Corpus) -> Result<Vec<Label>> {
 }
 
 impl Hmm {
+    /// The model by counting.
+    pub(crate) fn estimate(&self, x: &Corpus, map: &Arc<FeatureMap>) -> Result<HmmModel> {
+        let links = map.state();
+        let n_labels = map.schema().n_labels(0);
+        let labels = complete_labels(x)?;
+        let mut model = HmmModel {
+            map: map.clone(),
+            start: vec![0.0; n_labels],
+            transition: vec![0.0; n_labels * n_labels],
+            base: vec![0.0; n_labels],
+            linear: vec![0.0; links.n_observations() * n_labels],
+            quadratic: vec![0.0; links.n_observations() * n_labels],
+        };
+        self.fit_chain(x, &labels, &mut model);
+        let statistics =
+            Statistics::of(x, &labels, links.n_observations(), n_labels, self.emission, |g| links.name(g))?;
+        let emitted: Vec<usize> = model.emitted().collect();
+        let n_groups = emitted.iter().map(|&g| links.group(g as u32) as usize + 1).max().unwrap_or(0);
+        let mut groups = vec![(0.0, vec![0.0; n_labels]); n_groups];
+        for &g in &emitted {
+            let (size, totals) = &mut groups[links.group(g as u32) as usize];
+            *size += 1.0;
+            totals.iter_mut().zip(&statistics.sum[g * n_labels..]).for_each(|(total, sum)| *total += sum);
+        }
+        for g in emitted {
+            for y in 0..n_labels {
+                let at = g * n_labels + y;
+                let (base, linear, quadratic) = match self.emission {
+                    Emission::Gaussian => self.gaussian(&statistics, g, y),
+                    Emission::Bernoulli => self.bernoulli(&statistics, at, y),
+                    Emission::Categorical => {
+                        self.categorical(&statistics, at, y, &groups[links.group(g as u32) as usize])
+                    }
+                };
+                model.base[y] += base;
+                model.linear[at] = linear;
+                model.quadratic[at] = quadratic;
+            }
+        }
+        Ok(model)
+    }
+
     fn fit_chain(&self, x: &Corpus, labels: &[Label], model: &mut HmmModel) {
         let n = model.start.len();
         for i in 0..x.len() {
@@ -132,7 +135,6 @@ impl Hmm {
         model.transition.chunks_mut(n).for_each(|row| log_distribution(row, self.smoothing));
     }
 
-    /// log N(x; μ, σ²) = (−μ²/2σ² − log σ√2π) + x·μ/σ² − x²/2σ² (Vail 2008, §2.2.3).
     fn gaussian(&self, of: &Statistics, g: usize, y: usize) -> (f64, f64, f64) {
         let n_labels = of.count.len();
         let all = of.moments(g, 0..n_labels);
@@ -141,10 +143,7 @@ impl Hmm {
         let (mean, square) = if count > 0.0 { (mean, square) } else { (all.1, overall) };
         let weight = count + self.smoothing;
         let variance = if weight > 0.0 { (square + self.smoothing * overall) / weight } else { overall };
-        let sigma = (variance.sqrt() * self.sigma_scale).max(self.sigma_floor);
-        let precision = (sigma * sigma).recip();
-        let base = -0.5 * mean * mean * precision - sigma.ln() - 0.5 * (2.0 * std::f64::consts::PI).ln();
-        (base, mean * precision, -0.5 * precision)
+        natural(mean, (variance.sqrt() * self.sigma_scale).max(self.sigma_floor))
     }
 
     /// log p^x (1−p)^(1−x) = log(1−p) + x·log(p / (1−p)).
@@ -161,6 +160,13 @@ impl Hmm {
         let (one, all) = (of.sum[at] + self.smoothing, totals[y] + size * self.smoothing);
         (0.0, log_of(if all > 0.0 { one / all } else { 1.0 / size }), 0.0)
     }
+}
+
+/// log N(x; μ, σ²) = (−μ²/2σ² − log σ√2π) + x·μ/σ² − x²/2σ² (Vail 2008, §2.2.3).
+fn natural(mean: f64, sigma: f64) -> (f64, f64, f64) {
+    let precision = (sigma * sigma).recip();
+    let base = -0.5 * mean * mean * precision - sigma.ln() - 0.5 * (2.0 * std::f64::consts::PI).ln();
+    (base, mean * precision, -0.5 * precision)
 }
 
 /// The logarithm of a probability; what training never saw is very unlikely, not impossible.
@@ -254,14 +260,37 @@ impl Statistics {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HmmModel {
     map: Arc<FeatureMap>,
-    start: Vec<f64>,      // [labels] log π
-    transition: Vec<f64>, // [labels × labels] log p(y | y')
-    base: Vec<f64>,       // [labels] what a label emits when every function is 0
-    linear: Vec<f64>,     // [functions × labels] factor of x
-    quadratic: Vec<f64>,  // [functions × labels] factor of x²
+    pub(crate) start: Vec<f64>,      // [labels] log π
+    pub(crate) transition: Vec<f64>, // [labels × labels] log p(y | y')
+    base: Vec<f64>,                  // [labels] what a label emits when every function is 0
+    linear: Vec<f64>,                // [functions × labels] factor of x
+    quadratic: Vec<f64>,             // [functions × labels] factor of x²
 }
 
 impl HmmModel {
+    /// The functions that are emitted.
+    pub(crate) fn emitted(&self) -> impl Iterator<Item = usize> {
+        let links = self.map.state();
+        (0..links.n_observations()).filter(|&g| !links.is_constant(g as u32))
+    }
+
+    /// Mean and standard deviation of a function that has a Gaussian.
+    pub(crate) fn gaussian(&self, g: usize, y: usize) -> (f64, f64) {
+        let at = g * self.start.len() + y;
+        let variance = -0.5 / self.quadratic[at];
+        (self.linear[at] * variance, variance.sqrt())
+    }
+
+    /// Gives a function that has a Gaussian another one.
+    pub(crate) fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
+        let (old_mean, old_sigma) = self.gaussian(g, y);
+        let (base, linear, quadratic) = natural(mean, sigma);
+        let at = g * self.start.len() + y;
+        self.base[y] += base - natural(old_mean, old_sigma).0;
+        self.linear[at] = linear;
+        self.quadratic[at] = quadratic;
+    }
+
     /// The same distribution p(Y | X) as a log-linear model (Vail 2008, §2.2.3).
     ///
     /// `map` must have intercepts, start and transition features, and for every function x that is emitted state
@@ -272,11 +301,7 @@ impl HmmModel {
         let mut used = vec![false; self.linear.len() + self.quadratic.len()];
         let (mut intercepts, mut starts, mut pairs) = (0, 0, 0);
         let links = self.map.state();
-        let find = |name: &str| {
-            (0..links.n_observations())
-                .filter(|&g| !links.is_constant(g as u32))
-                .find(|&g| links.name(g as u32) == name)
-        };
+        let find = |name: &str| self.emitted().find(|&g| links.name(g as u32) == name);
         let n = self.start.len();
         for (k, weight) in weights.iter_mut().enumerate() {
             match map.feature(k) {
@@ -350,13 +375,10 @@ impl Model for HmmModel {
                 let at = g * n + y;
                 match self.quadratic[at] {
                     0.0 => all.push((format!("y={} ∧ {function}", name(y)), self.linear[at])),
-                    quadratic => {
-                        let variance = -0.5 / quadratic;
-                        all.push((
-                            format!("mean of {function} given y={}", name(y)),
-                            self.linear[at] * variance,
-                        ));
-                        all.push((format!("deviation of {function} given y={}", name(y)), variance.sqrt()));
+                    _ => {
+                        let (mean, sigma) = self.gaussian(g, y);
+                        all.push((format!("mean of {function} given y={}", name(y)), mean));
+                        all.push((format!("deviation of {function} given y={}", name(y)), sigma));
                     }
                 }
             }

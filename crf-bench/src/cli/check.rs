@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::variant::VariantArgs;
 use super::{terminal, threads};
-use crate::cost::{Cost, duration};
+use crate::cost::{Cost, Size, duration};
 use crate::error::Result;
 use crate::report::markdown;
 
@@ -33,12 +33,13 @@ pub(super) fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<ExitCode> {
         let cost = Cost::of(&plan)?;
         let (points, trials) = (plan.points.len(), plan.experiment.trials);
         let time = duration(cost.seconds / threads(None).get() as f64);
-        let head = ["method", "sequences", "positions", "labels", "weights"];
+        let head = ["method", "sequences", "positions", "labels", "functions", "MB encoded", "weights"];
         let rows = cost.sizes.into_iter().map(|size| {
-            let numbers = [size.sequences, size.positions, size.labels, size.weights];
-            [vec![size.method], numbers.map(|number| number.to_string()).to_vec()].concat()
+            let Size { method, sequences, positions, labels, functions, megabytes, weights } = size;
+            let numbers = [sequences, positions, labels, functions, megabytes, weights];
+            [vec![method], numbers.map(|number| number.to_string()).to_vec()].concat()
         });
-        let table = markdown(&head, rows.collect(), 4);
+        let table = markdown(&head, rows.collect(), 6);
         writeln!(
             out,
             "{}: right; {} cells at {points} points in {trials} trials, about {time}\n{table}",

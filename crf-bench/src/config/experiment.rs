@@ -11,8 +11,8 @@ use super::method::{as_table, in_order};
 use super::readable::Readable;
 use super::schema::{AnyClaim, AnyInference, AnyMetric, AnySource, Lists};
 use super::verify::plugins;
-use super::{Fault, Method};
-use crate::claim::Statement;
+use super::{Fault, Method, Settings};
+use crate::claim::{At, Statement};
 
 /// An experiment as its file tells it, with every default filled in.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +50,9 @@ pub struct Experiment {
     /// What is drawn.
     #[serde(default)]
     pub figure: Figure,
+    /// What the paper's own table has; reports show it beside our numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
     /// What the results should show.
     #[serde(default)]
     #[schemars(with = "Vec<AnyClaim>")]
@@ -58,6 +61,27 @@ pub struct Experiment {
 
 fn usual_metrics() -> Vec<Box<dyn Metric>> {
     vec![Box::new(ErrorRate {}), Box::new(SequenceAccuracy {}), Box::new(LogLikelihood {})]
+}
+
+/// Numbers of the paper, of one metric at some points of the sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Which metric.
+    pub metric: String,
+    /// At which points; at all of them when nothing is said.
+    #[serde(default, skip_serializing_if = "At::is_empty")]
+    pub at: At,
+    /// The number of each method; not all need to have one.
+    pub values: BTreeMap<String, f64>,
+}
+
+impl Experiment {
+    /// What the paper has for a method and a metric at a point.
+    pub(crate) fn published(&self, method: &str, at: &Settings, metric: &str) -> Option<f64> {
+        let fits = |of: &&Published| of.metric.replace('-', "_") == metric && at.matches(&of.at.0);
+        self.published.iter().filter(fits).find_map(|of| of.values.get(method).copied())
+    }
 }
 
 /// What the figure shows.

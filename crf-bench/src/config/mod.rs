@@ -18,7 +18,7 @@ mod training;
 mod tune;
 mod verify;
 
-pub use experiment::{Experiment, Figure};
+pub use experiment::{Experiment, Figure, Published};
 pub use fault::{Fault, Side};
 pub use key_path::KeyPath;
 pub(crate) use load::set;

@@ -37,6 +37,13 @@ pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> 
     if let Some(y) = &experiment.figure.y {
         names.metric("y", y).map_err(|fault| fault.below(&figure))?;
     }
+    for (i, published) in experiment.published.iter().enumerate() {
+        let known = names.metric("metric", &published.metric).and_then(|()| names.at(&published.at));
+        let methods = published.values.keys();
+        let known =
+            known.and_then(|()| methods.into_iter().try_for_each(|name| names.method("values", name)));
+        known.map_err(|fault| fault.below(&root.child("published").child(i)))?;
+    }
     log_axis(experiment).map_err(|fault| fault.below(&figure))?;
     for (i, statement) in experiment.claims.iter().enumerate() {
         let path = root.child("claims").child(i).child(statement.claim.typetag_name());

@@ -73,7 +73,7 @@ pub(super) fn csv(report: &Report<'_>) -> Result<Vec<u8>> {
     let keys: Vec<&str> =
         summary.points.first().map_or(Vec::new(), |p| p.iter().map(|(key, _)| key).collect());
     let mut out = csv::Writer::from_writer(Vec::new());
-    let header = ["metric", "mean", "low", "high", "standard_deviation", "trials"];
+    let header = ["metric", "mean", "low", "high", "standard_deviation", "trials", "published"];
     out.write_record(["method"].iter().chain(&keys).chain(&header)).map_err(Error::format("results.csv"))?;
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     for (m, method) in summary.methods.iter().enumerate() {
@@ -85,7 +85,8 @@ pub(super) fn csv(report: &Report<'_>) -> Result<Vec<u8>> {
                 row.push(metric.name.clone());
                 row.push(of.mean.to_string());
                 row.extend([-1.0, 1.0].map(|side| number(of.half_width.map(|half| of.mean + side * half))));
-                row.extend([number(of.deviation), of.trials.to_string()]);
+                let published = report.plan.experiment.published(method, point, &metric.name);
+                row.extend([number(of.deviation), of.trials.to_string(), number(published)]);
                 out.write_record(row).map_err(Error::format("results.csv"))?;
             }
         }

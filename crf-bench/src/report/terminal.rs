@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use super::Report;
 use crate::claim::Outcome;
 use crate::config::show;
+use crate::summary::Column;
 
 /// Prints the table of results, the verdicts, and where the rest is.
 pub fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::Result<()> {
@@ -38,13 +39,23 @@ pub(super) fn rows(report: &Report<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     let keys = summary.points.iter().take(1).flat_map(|point| point.iter().map(|(key, _)| key.to_owned()));
     let mut head: Vec<String> = keys.collect();
     head.push("method".to_owned());
-    head.extend(summary.metrics.iter().map(|metric| metric.name.clone()));
+    let experiment = &report.plan.experiment;
+    head.extend(summary.metrics.iter().map(|Column { name, .. }| {
+        let published = experiment.published.iter().any(|of| of.metric.replace('-', "_") == *name);
+        if published { format!("{name} (paper's)") } else { name.clone() }
+    }));
     let mut rows = Vec::new();
     for (p, point) in summary.points.iter().enumerate() {
         for (m, method) in summary.methods.iter().enumerate() {
             let mut row: Vec<String> = point.iter().map(|(_, value)| show(value)).collect();
             row.push(method.clone());
-            row.extend((0..summary.metrics.len()).map(|metric| summary.estimate(m, p, metric).to_string()));
+            row.extend(summary.metrics.iter().enumerate().map(|(k, metric)| {
+                let ours = summary.estimate(m, p, k);
+                match experiment.published(method, point, &metric.name) {
+                    Some(paper) => format!("{ours} ({paper})"),
+                    None => ours.to_string(),
+                }
+            }));
             rows.push(row);
         }
     }

@@ -118,6 +118,11 @@ impl Encoder for Fitted {
         Some(self.n as usize)
     }
 
+    fn check(&self, schema: &Schema) -> Result<()> {
+        let channels = self.channels.iter().map(|numbered| numbered.channel);
+        super::require_channels(schema, channels, "bags of attributes")
+    }
+
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
         for t in 0..x.len() {
             for Numbered { channel, function_of } in &self.channels {

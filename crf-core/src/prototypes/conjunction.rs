@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Sequence};
-use crate::error::{Error, Result, require};
+use crate::error::{Error, Result, fits, require};
 use crate::label_pattern::both;
 use crate::plugin::{Named, named_list};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
@@ -30,13 +30,18 @@ impl Prototype for Conjunction {
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let parts = self.of.iter().map(|part| Inner::fit(&**part, train)).collect::<Result<Vec<_>>>()?;
-        if parts.iter().try_fold(1_u32, |total, part| total.checked_mul(part.len())).is_none() {
+        if n_functions(&parts).is_none() {
             return Err(Error::data(
                 "the conjunction has more than 2³² functions; join fewer or smaller prototypes",
             ));
         }
         Ok(Box::new(Fitted { parts }))
     }
+}
+
+/// How many functions all parts make together, if these can be numbered.
+fn n_functions(parts: &[Inner]) -> Option<u32> {
+    parts.iter().try_fold(1_u32, |total, part| total.checked_mul(part.len()))
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,6 +70,11 @@ impl Encoder for Fitted {
                 .collect();
         }
         joined
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        fits(n_functions(&self.parts).is_some())?;
+        self.parts.iter().try_for_each(|part| part.check(schema))
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Sequence};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fits};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::{Alphabet, Schema};
 
@@ -65,6 +65,16 @@ impl Encoder for Fitted {
         let test =
             |(name, channel): &(String, u32)| Observation { group: Some(*channel), ..Observation::new(name) };
         self.names.iter().map(test).collect()
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        let mut tests = self.channels.iter().flat_map(|(_, test_of)| test_of.iter().flatten());
+        fits(tests.all(|&test| (test as usize) < self.names.len()))?;
+        super::require_channels(schema, self.channels.iter().map(|&(channel, _)| channel), "symbols")
+    }
+
+    fn reach(&self) -> Option<(usize, usize)> {
+        Some((0, 0))
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

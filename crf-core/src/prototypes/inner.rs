@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Sequence};
-use crate::error::Result;
+use crate::error::{Result, fits};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::schema::Schema;
 
@@ -21,6 +21,18 @@ impl Inner {
         let encoder = of.fit(train)?;
         let (len, constants) = encoder.constants(train.schema());
         Ok(Inner { encoder, len: len as u32, constants })
+    }
+
+    /// See [`Encoder::check`].
+    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
+        self.encoder.check(schema)?;
+        let (len, constants) = self.encoder.constants(schema);
+        fits(len == self.len as usize && constants == self.constants)
+    }
+
+    /// See [`Encoder::reach`].
+    pub(super) fn reach(&self) -> Option<(usize, usize)> {
+        self.encoder.reach()
     }
 
     /// How many functions there are.

@@ -65,6 +65,10 @@ impl Encoder for Fitted {
             .collect()
     }
 
+    fn check(&self, schema: &Schema) -> Result<()> {
+        self.of.check(schema)
+    }
+
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
         let block = self.of.encode(x);
         for t in 0..block.len() {

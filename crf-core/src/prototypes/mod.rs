@@ -32,7 +32,13 @@ pub use value::RawValue;
 pub use window::{Over, Window};
 
 use crate::Schema;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fits};
+
+/// Rejects numbers of channels that the schema does not have, or that hold something else.
+fn require_channels(schema: &Schema, channels: impl IntoIterator<Item = usize>, holds: &str) -> Result<()> {
+    let known = |c: usize| schema.channels().get(c).is_some_and(|channel| channel.kind.holds() == holds);
+    fits(channels.into_iter().all(known))
+}
 
 /// The numbers of the named channels, or of all that hold what is wanted when none is named.
 fn channels(schema: &Schema, names: &[String], holds: &str) -> Result<Vec<usize>> {

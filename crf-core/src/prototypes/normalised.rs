@@ -2,7 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Sequence};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fits};
+use crate::moments::Moments;
 use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
@@ -38,30 +39,17 @@ impl Prototype for Normalised {
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let of = Inner::fit(&*self.of, train)?;
         let observations = of.observations(train.schema());
-        // Welford (1962): one pass, no cancellation between large sums.
-        let (mut count, mut moments) = (0.0, vec![(0.0, 0.0); observations.len()]);
+        let mut moments = vec![Moments::default(); observations.len()];
         for i in 0..train.len() {
             of.for_each_row(&train.sequence(i), |row| {
-                count += 1.0;
-                for ((mean, square), &value) in moments.iter_mut().zip(row) {
-                    let off: f64 = value - *mean;
-                    *mean += off / count;
-                    *square += off * (value - *mean);
-                }
+                moments.iter_mut().zip(row).for_each(|(moments, &value)| moments.see(value));
             });
         }
-        let mut scale = Vec::new();
-        for ((mean, square), g) in moments.iter().zip(&observations) {
-            let deviation = (square / f64::max(count, 1.0)).sqrt();
-            if !(mean.is_finite() && deviation.is_finite()) {
-                return Err(Error::NotFinite(format!(
-                    "mean or variance of `{}` on the training data",
-                    g.name
-                )));
-            }
-            scale.push((*mean, if deviation > 1e-12 * mean.abs() { deviation.recip() } else { 1.0 }));
-        }
-        Ok(Box::new(Fitted { scale, of }))
+        let scale = moments.iter().zip(&observations).map(|(moments, g)| {
+            let wrong = || Error::NotFinite(format!("mean or variance of `{}` on the training data", g.name));
+            moments.scale().ok_or_else(wrong)
+        });
+        Ok(Box::new(Fitted { scale: scale.collect::<Result<_>>()?, of }))
     }
 }
 
@@ -77,6 +65,15 @@ impl Encoder for Fitted {
         let of = self.of.observations(schema).into_iter();
         of.map(|g| Observation { labels: g.labels, ..Observation::new(format!("norm({})", g.name)) })
             .collect()
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        fits(self.scale.len() == self.of.len() as usize)?;
+        self.of.check(schema)
+    }
+
+    fn reach(&self) -> Option<(usize, usize)> {
+        self.of.reach()
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

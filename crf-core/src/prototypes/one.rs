@@ -30,6 +30,10 @@ impl Encoder for One {
         vec![Observation { constant: Some(1.0), ..Observation::new("1") }]
     }
 
+    fn reach(&self) -> Option<(usize, usize)> {
+        Some((0, 0))
+    }
+
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
         (0..x.len()).for_each(|_| out.end_row());
     }

@@ -12,8 +12,8 @@ use crate::schema::Schema;
 /// Functions of objects and their relations, a rule for many: `speed(i)<k for i in robot, k in 5..100 step 5`.
 ///
 /// Channel `robot1.x` is field `x` of object `robot1` of class `robot`. A rule has terms (`pos`, `vel`, `speed`, `dist`,
-/// `chasing`, what `define` adds, `dot`, `length`, `unit`, `cos`, `min`, `max`, `nearest`, arithmetic, `e[-1]`), tests, squares
-/// (`e²`), `¬`, `∧`, windows (`all(e, -5..+0)`), and in front of these the labels that it is for: `y'=i ∧ y=j ∧ dist(i, j)<0.2
+/// `chasing`, what `define` adds, `dot`, `length`, `unit`, `cos`, `min`, `max`, `nearest`, `norm`, arithmetic, `e[-1]`), tests,
+/// squares (`e²`), `¬`, `∧`, windows (`all(e, -5..+0)`), and in front of these the labels that it is for: `y'=i ∧ y=j ∧ dist(i, j)<0.2
 /// for i, j in robot`. Different variables are different objects. The name of a function, or of a feature, is a rule itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -57,7 +57,9 @@ impl Prototype for Relational {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        Ok(Box::new(Fitted(self.read()?.expand(train.schema(), self.most)?)))
+        let mut functions = self.read()?.expand(train.schema(), self.most)?;
+        functions.fit(train)?;
+        Ok(Box::new(Fitted(functions)))
     }
 }
 
@@ -72,6 +74,14 @@ impl Encoder for Fitted {
 
     fn plain(&self) -> Option<usize> {
         self.0.plain()
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        self.0.check(schema)
+    }
+
+    fn reach(&self) -> Option<(usize, usize)> {
+        Some(self.0.reach())
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

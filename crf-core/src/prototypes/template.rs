@@ -194,6 +194,13 @@ impl Bound {
         Ok(Bound { only, pieces })
     }
 
+    fn channels(&self) -> impl Iterator<Item = usize> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Cell(cell) => Some(cell.channel),
+        })
+    }
+
     /// Writes the attribute at position `t`, if there is one.
     fn write(&self, x: &Sequence<'_>, t: usize, out: &mut String) -> Option<()> {
         let here = match self.only {
@@ -287,6 +294,11 @@ impl Encoder for Fitted {
 
     fn plain(&self) -> Option<usize> {
         Some(self.attributes.len())
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        let channels = self.templates.iter().flat_map(Bound::channels);
+        super::require_channels(schema, channels, "symbols")
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Sequence};
-use crate::error::{Result, require};
+use crate::error::{Result, fits, require};
 use crate::plugin::{Named, named};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::prototypes::RawValue;
@@ -111,6 +111,15 @@ impl Encoder for Fitted {
             tests.push(Observation { labels: of[g].labels.clone(), ..Observation::new(name) });
         });
         tests
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        fits(self.thresholds.len() == self.of.len() as usize)?;
+        self.of.check(schema)
+    }
+
+    fn reach(&self) -> Option<(usize, usize)> {
+        self.of.reach()
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Sequence};
-use crate::error::Result;
+use crate::error::{Result, fits};
 use crate::prototype::{Block, Encoder, Observation, Prototype};
 use crate::schema::Schema;
 
@@ -42,6 +42,15 @@ struct Fitted {
 impl Encoder for Fitted {
     fn observations(&self, _schema: &Schema) -> Vec<Observation> {
         self.names.iter().map(Observation::new).collect()
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        fits(self.names.len() == self.channels.len())?;
+        super::require_channels(schema, self.channels.iter().copied(), "real numbers")
+    }
+
+    fn reach(&self) -> Option<(usize, usize)> {
+        Some((0, 0))
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

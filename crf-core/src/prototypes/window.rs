@@ -122,6 +122,10 @@ impl Encoder for Fitted {
         taken.collect()
     }
 
+    fn check(&self, schema: &Schema) -> Result<()> {
+        self.of.check(schema)
+    }
+
     /// Sums slide along the sequence, so that a position costs the same whatever the width of the window.
     fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
         let block = self.of.encode(x);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::objects::{Bindings, Bound, Objects};
 use super::parser::{at, definition};
-use super::plan::{Planner, Step, Term};
+use super::plan::{Planner, Scale, Step, Term};
 use super::syntax::{Among, Definition, Expression, Offset, Operator, Word};
 use crate::error::{Error, Result};
 
@@ -17,8 +17,17 @@ pub(super) const PRELUDE: [&str; 5] = [
 ];
 
 /// The functions that are no definitions, with how many arguments each takes.
-const BUILT_IN: [(&str, usize); 8] =
-    [("dot", 2), ("length", 1), ("unit", 1), ("cos", 2), ("min", 2), ("max", 2), ("abs", 1), ("sqrt", 1)];
+const BUILT_IN: [(&str, usize); 9] = [
+    ("dot", 2),
+    ("length", 1),
+    ("unit", 1),
+    ("cos", 2),
+    ("min", 2),
+    ("max", 2),
+    ("abs", 1),
+    ("sqrt", 1),
+    ("norm", 1),
+];
 
 /// Definitions call each other no deeper than this.
 const DEEPEST: usize = 32;
@@ -203,6 +212,7 @@ impl<'a> Compiler<'a> {
             "min" => self.planner.step(Step::Min(vec![number(&terms[0])?, number(&terms[1])?])),
             "max" => self.planner.step(Step::Max(vec![number(&terms[0])?, number(&terms[1])?])),
             "sqrt" => self.planner.step(Step::Root(number(&terms[0])?)),
+            "norm" => self.planner.step(Step::Norm(number(&terms[0])?, Scale::default())),
             _ => {
                 let (of, zero) = (number(&terms[0])?, self.planner.number(0.0));
                 let negative = self.planner.step(Step::Subtract(zero, of));

@@ -2,8 +2,8 @@
 //!
 //! **A name is a rule without variables.** `speed(i)<k for i in robot, k in 5..100 step 5` is a rule; the functions
 //! that it stands for are called `speed(robot1)<5` and so on, which are rules for one function each. So a name parses
-//! back to its function, and names that `lag`, `window`, `power`, `threshold` and `conjunction` give to functions of
-//! real channels are rules too: `mean(x[-1], -1..+0)>1.2`, `x² ∧ z`.
+//! back to its function, and names that `lag`, `window`, `power`, `threshold`, `normalised` and `conjunction` give to
+//! functions of real channels are rules too: `mean(x[-1], -1..+0)>1.2`, `norm(x)² ∧ z`.
 //!
 //! **Objects are channels.** Channel `robot1.x` is field `x` of object `robot1`. The class of an object is its name
 //! without the digits at its end, here `robot`; `classes` in a config makes others out of classes and objects, such
@@ -18,8 +18,10 @@
 //! features, `y=robot1 ∧ speed(robot1)<5`; what it prints is a rule. Functions that differ by labels only are one
 //! function with several features. `y=marks {i}` has the object's name within the label's.
 //!
+//! Where data have several relations between nodes, the name of one may stand in front of all: `skip: y'=i ∧ y=j`.
+//!
 //! ```text
-//! rule       = { ("y" | "y'") "=" label "∧" } expression [ "for" variables ]
+//! rule       = [ relation ":" ] { ("y" | "y'") "=" label "∧" } expression [ "for" variables ]
 //! variables  = name { "," name } "in" ( class | number ".." number [ "step" number ] | "[" numbers "]" ) { "," variables }
 //! expression = with operators, from loose to tight: ∧   < > ≤ ≥ = ≠   + −   · /   ¬ −   ² ^3 [-1]
 //! atom       = number | name | object "." field | "(" expression { "," expression } ")" | name "(" arguments ")"
@@ -34,6 +36,7 @@
 //!   something that stands still has no direction.
 //! - `e[-1]` is the value one position earlier; beyond an end it is the value at that end, so that a velocity begins
 //!   with zero. (`lag` has zeros there, which for a position would be a place.)
+//! - `norm(e)` is e shifted and scaled to mean 0 and variance 1 on the training data, as by `normalised`.
 //! - `nearest(e for j in robot by d)` is e for the j whose d is least.
 //! - `pos`, `vel`, `speed`, `dist` and `chasing` are defined; a definition of the same name takes their place.
 //! - A name with other letters in it stands between back ticks, as does a channel called `y` in front of `=`.
@@ -56,8 +59,8 @@ use self::compiler::{Compiler, Scope};
 use self::objects::{Bindings, Bound, Objects};
 use self::plan::{Columns, PIECE, Plan};
 use self::syntax::{Domain, Printed, Rule};
-use crate::dataset::Sequence;
-use crate::error::{Error, Result};
+use crate::dataset::{Dataset, Sequence};
+use crate::error::{Error, Result, fits};
 use crate::label_pattern::{LabelPattern, Labels};
 use crate::names::Names;
 use crate::prototype::{Block, Observation};
@@ -175,7 +178,8 @@ fn assign(
 
 fn labels_of(rule: &Rule, bindings: &Bindings) -> Labels {
     let label = |label: &Option<String>| label.as_deref().map(|label| bindings.label(label));
-    let pattern = LabelPattern { before: label(&rule.before), now: label(&rule.now) };
+    let relation = label(&rule.relation);
+    let pattern = LabelPattern { relation, before: label(&rule.before), now: label(&rule.now) };
     (pattern != LabelPattern::default()).then(|| vec![pattern])
 }
 
@@ -215,6 +219,23 @@ impl Functions {
         let plain = self.labels.iter().all(Option::is_none)
             && self.steps.iter().all(|&step| self.plan.constant(step).is_none());
         plain.then_some(self.steps.len())
+    }
+
+    /// Normalises by what the training data have.
+    pub(crate) fn fit(&mut self, train: &Dataset) -> Result<()> {
+        self.plan.fit(train)
+    }
+
+    /// Rejects lists that do not fit each other, steps that read later ones, and channels that are not real numbers.
+    pub(crate) fn check(&self, schema: &Schema) -> Result<()> {
+        let n = self.steps.len();
+        fits(self.labels.len() == n && self.names.len() == n)?;
+        fits(self.steps.iter().all(|&step| (step as usize) < self.plan.len()))?;
+        self.plan.check(schema)
+    }
+
+    pub(crate) fn reach(&self) -> (usize, usize) {
+        self.plan.reach()
     }
 
     pub(crate) fn encode(&self, x: &Sequence<'_>, out: &mut Block) {

@@ -14,6 +14,7 @@ const MOST_NUMBERS: f64 = 1e6;
 /// Reads a rule.
 pub(super) fn rule(text: &str) -> Result<Rule> {
     let mut parser = Parser { text, at: 0, depth: 0 };
+    let relation = parser.relation();
     let (mut before, mut now) = (None, None);
     let mut follows = true; // whether an expression must follow
     while let Some((is_before, label)) = parser.label_pattern()? {
@@ -29,7 +30,7 @@ pub(super) fn rule(text: &str) -> Result<Rule> {
     let expression = if follows { parser.expression(1)? } else { Expression::Number(1.0) };
     let variables = if parser.take_word("for") { parser.variables()? } else { Vec::new() };
     parser.end("an operator, `for`, or the end of the rule")?;
-    Ok(Rule { before, now, expression, variables })
+    Ok(Rule { relation, before, now, expression, variables })
 }
 
 /// Reads a definition.
@@ -121,6 +122,13 @@ impl<'a> Parser<'a> {
             word
         };
         Ok(Word { text: text.to_owned(), column })
+    }
+
+    /// `skip:`, the name of a relation, in which there is neither `=` nor a back tick.
+    fn relation(&mut self) -> Option<String> {
+        let (name, _) = self.rest().split_once(':').filter(|(name, _)| !name.contains(['=', '`']))?;
+        self.at += name.len() + 1;
+        Some(name.trim().to_owned())
     }
 
     /// `y=label` or `y'=label`: whether it is y', and the label.

@@ -3,8 +3,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Sequence;
+use crate::dataset::{Dataset, Sequence};
+use crate::error::{Error, Result, fits};
+use crate::moments::Moments;
 use crate::prototypes::Over;
+use crate::schema::{ChannelKind, Schema};
 
 /// What is computed, each thing once: steps that read earlier steps only.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +42,27 @@ pub(super) enum Step {
         by: Vec<u32>,
         of: Vec<u32>,
     },
+    /// Less its mean and times a factor, both of the training data.
+    Norm(u32, Scale),
+}
+
+/// How a value is normalised, by the bits of both numbers: nothing is done to it until the plan is fitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Scale {
+    mean: u64,
+    factor: u64,
+}
+
+impl Scale {
+    fn new((mean, factor): (f64, f64)) -> Self {
+        Scale { mean: mean.to_bits(), factor: factor.to_bits() }
+    }
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Scale::new((0.0, 1.0))
+    }
 }
 
 /// A number or a vector.
@@ -52,7 +76,11 @@ impl Step {
     fn for_each_input(&self, mut f: impl FnMut(u32)) {
         match self {
             Step::Channel(_) | Step::Number(_) => {}
-            Step::Shift(a, _) | Step::Window(_, a, _, _) | Step::Power(a, _) | Step::Root(a) => f(*a),
+            Step::Shift(a, _)
+            | Step::Window(_, a, _, _)
+            | Step::Power(a, _)
+            | Step::Root(a)
+            | Step::Norm(a, _) => f(*a),
             Step::Add(a, b)
             | Step::Subtract(a, b)
             | Step::Multiply(a, b)
@@ -88,6 +116,10 @@ impl Step {
             Step::Divide(a, b) => out.extend(pairs(a, b).map(|(a, b)| if *b == 0.0 { 0.0 } else { a / b })),
             Step::Power(a, degree) => out.extend(column(a).iter().map(|a| a.powi(degree as i32))),
             Step::Root(a) => out.extend(column(a).iter().map(|a| a.sqrt())),
+            Step::Norm(a, Scale { mean, factor }) => {
+                let (mean, factor) = (f64::from_bits(mean), f64::from_bits(factor));
+                out.extend(column(a).iter().map(|a| (a - mean) * factor));
+            }
             Step::Less(a, b) => out.extend(pairs(a, b).map(|(a, b)| f64::from(a < b))),
             Step::AtMost(a, b) => out.extend(pairs(a, b).map(|(a, b)| f64::from(a <= b))),
             Step::Equal(a, b) => out.extend(pairs(a, b).map(|(a, b)| f64::from(a == b))),
@@ -139,6 +171,63 @@ impl Plan {
         }
     }
 
+    /// Finds out how to normalise, on training data: a pass over them for each `norm` within another.
+    pub(super) fn fit(&mut self, train: &Dataset) -> Result<()> {
+        let mut depth: Vec<usize> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let mut deepest = 0;
+            step.for_each_input(|a| deepest = deepest.max(depth[a as usize]));
+            depth.push(deepest + usize::from(matches!(step, Step::Norm(..))));
+        }
+        for pass in 1..=depth.iter().copied().max().unwrap_or(0) {
+            let mut moments: Vec<Option<Moments>> = vec![None; self.steps.len()];
+            for (step, &depth) in self.steps.iter().zip(&depth) {
+                if let Step::Norm(a, _) = *step
+                    && depth == pass
+                {
+                    moments[a as usize] = Some(Moments::default());
+                }
+            }
+            for i in 0..train.len() {
+                let x = train.sequence(i);
+                let mut columns = Columns::new(self, &x);
+                for start in (0..x.len()).step_by(PIECE) {
+                    columns.compute(start..x.len().min(start + PIECE), |step, values| {
+                        let moments = moments[step].iter_mut();
+                        moments.for_each(|moments| values.iter().for_each(|&value| moments.see(value)));
+                    });
+                }
+            }
+            for (step, &depth) in self.steps.iter_mut().zip(&depth) {
+                if let Step::Norm(a, scale) = step
+                    && depth == pass
+                {
+                    let fitted = moments[*a as usize].and_then(|moments| moments.scale());
+                    let wrong = || Error::NotFinite("mean or variance of what `norm` takes".into());
+                    *scale = Scale::new(fitted.ok_or_else(wrong)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Rejects steps that no planner makes: they read channels that are not real, later steps, or nothing.
+    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
+        let real = |c: u32| matches!(schema.channels().get(c as usize), Some(channel) if channel.kind == ChannelKind::Real);
+        let sound = |(n, step): (usize, &Step)| {
+            let mut earlier = true;
+            step.for_each_input(|a| earlier &= (a as usize) < n);
+            earlier
+                && match step {
+                    Step::Channel(c) => real(*c),
+                    Step::Min(all) | Step::Max(all) => !all.is_empty(),
+                    Step::Nearest { by, of } => !of.is_empty() && by.len() == of.len(),
+                    _ => true,
+                }
+        };
+        fits(self.steps.iter().enumerate().all(sound))
+    }
+
     /// The last step that reads each step; the step itself if none does.
     fn last_uses(&self) -> Vec<u32> {
         let mut last: Vec<u32> = (0..self.steps.len() as u32).collect();
@@ -149,7 +238,7 @@ impl Plan {
     }
 
     /// How many positions before and after its own any step depends on.
-    fn reach(&self) -> (usize, usize) {
+    pub(super) fn reach(&self) -> (usize, usize) {
         let mut reach: Vec<(usize, usize)> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let (mut before, mut after) = (0, 0);
@@ -293,6 +382,7 @@ impl Planner {
             Step::Power(a, degree) => Some(number(a)?.powi(degree as i32)),
             Step::Root(a) => Some(number(a)?.sqrt()),
             Step::Shift(a, _) => number(a),
+            Step::Norm(a, _) => number(a).map(|value| value - value),
             Step::Less(a, b) => test(a, b, f64::lt),
             Step::AtMost(a, b) => test(a, b, f64::le),
             Step::Equal(a, b) => test(a, b, f64::eq),

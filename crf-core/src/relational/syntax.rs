@@ -13,6 +13,7 @@ pub(super) struct Word {
 /// A rule: label patterns, an expression, and what its variables range over.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rule {
+    pub(super) relation: Option<String>,
     pub(super) before: Option<String>,
     pub(super) now: Option<String>,
     pub(super) expression: Expression,
