@@ -37,6 +37,15 @@ impl Leaf {
             Leaf::Mean => 1.0,
         }
     }
+
+    /// The share of probability that pairs of labels at a position may have together and be left out: none where each of them
+    /// counts the same, whatever its probability.
+    pub(crate) fn negligible(self) -> f64 {
+        match self {
+            Leaf::Newton => 1e-4,
+            Leaf::Mean => 0.0,
+        }
+    }
 }
 
 /// What evaluating trees needs beside them.
@@ -86,7 +95,7 @@ impl View<'_> {
 mod tests {
     use super::*;
     use crate::boosted_chains::BoostedChains;
-    use crate::boosted_patches::BoostedPatches;
+    use crate::boosted_patches::{Ahead, BoostedPatches};
     use crate::common::{Draw, Encoded, INFERENCE, data};
     use crf_core::{OwnedPotentials, Seed};
     use rand::RngExt as _;
@@ -156,15 +165,19 @@ mod tests {
         let problem = encoded.problem(&INFERENCE);
         let attributes = Attributes::new(encoded.map.state(), &encoded.corpus, 64);
         for asks in [true, false] {
-            let chains = BoostedChains::new(&problem, &attributes, asks, "test").unwrap();
-            let patches = BoostedPatches::new(&problem, &attributes, asks, true, "test").unwrap();
-            for slopes in [slopes(chains, &encoded, asks), slopes(patches, &encoded, asks)] {
+            let chains = BoostedChains::new(&problem, &attributes, asks, Leaf::Newton, "test").unwrap();
+            let patches = |ahead| BoostedPatches::new(&problem, &attributes, asks, ahead, "test").unwrap();
+            for slopes in [
+                slopes(chains, &encoded, asks),
+                slopes(patches(Ahead::Known), &encoded, asks),
+                slopes(patches(Ahead::Unknown), &encoded, asks),
+            ] {
                 let error = slopes.iter().map(|(g, want)| (g - want).abs()).fold(0.0, f64::max);
                 assert!(error < 1e-6, "{error}");
             }
         }
         // The poster's slopes are right where no patch of an earlier position is concerned.
-        let poster = BoostedPatches::new(&problem, &attributes, true, false, "test").unwrap();
+        let poster = BoostedPatches::new(&problem, &attributes, true, Ahead::Poster, "test").unwrap();
         let slopes = slopes(poster, &encoded, true);
         assert!(slopes.iter().any(|(g, want)| (g - want).abs() > 0.1));
         assert!(slopes.iter().filter(|(g, want)| (g - want).abs() < 1e-6).count() > slopes.len() / 2);
@@ -175,7 +188,7 @@ mod tests {
         let encoded = encoded();
         let (problem, data) = (encoded.problem(&INFERENCE), encoded.corpus.data());
         let attributes = Attributes::new(encoded.map.state(), &encoded.corpus, 64);
-        let mut patches = BoostedPatches::new(&problem, &attributes, true, true, "test").unwrap();
+        let mut patches = BoostedPatches::new(&problem, &attributes, true, Ahead::Known, "test").unwrap();
         let mut rng = Seed::new(5).rng();
         let mut chains: Vec<OwnedPotentials> = Vec::new();
         for i in 0..data.len() {
