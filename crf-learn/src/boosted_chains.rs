@@ -212,14 +212,14 @@ impl Functional for BoostedChains<'_> {
             match t.checked_sub(1).filter(|_| self.asks) {
                 None => {
                     let p = f64::from(chain.p_node[t * n + k]);
-                    let right = f64::from(u8::from(is_k));
-                    out.push(self.view.none(), weight * (right - p), weight * leaf.weight(p));
+                    let slope = f64::from(u8::from(is_k)) - p;
+                    out.push(self.view.none(), weight * slope, weight * leaf.weight(slope, p));
                 }
                 Some(e) => {
                     for &(before, p) in chain.pairs.of(e, k, n) {
                         let p = f64::from(p);
-                        let right = f64::from(u8::from(is_k && truth[e] == u32::from(before)));
-                        out.push(before, weight * (right - p), weight * leaf.weight(p));
+                        let slope = f64::from(u8::from(is_k && truth[e] == u32::from(before))) - p;
+                        out.push(before, weight * slope, weight * leaf.weight(slope, p));
                     }
                 }
             }

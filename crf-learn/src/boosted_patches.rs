@@ -133,7 +133,8 @@ impl Functional for BoostedPatches<'_> {
         out.fill(data, &self.truth, sampled, |out, Place { sequence, t, weight, truth }| {
             let chain = &self.chains[sequence];
             let (is_k, p) = (truth[t] as usize == k, f64::from(chain.p[t * n + k]));
-            let (g, h) = (f64::from(u8::from(is_k)) - p, leaf.weight(p));
+            let g = f64::from(u8::from(is_k)) - p;
+            let h = leaf.weight(g, p);
             match t.checked_sub(1).filter(|_| self.asks) {
                 None => out.push(self.view.none(), weight * g, weight * h),
                 Some(e) if is_k && self.ahead == Ahead::Known => {
@@ -141,7 +142,7 @@ impl Functional for BoostedPatches<'_> {
                         let (p, right) = (f64::from(p), u32::from(before) == truth[e]);
                         let own = if right { (g, h) } else { (0.0, 0.0) };
                         let slope = f64::from(u8::from(right)) - p;
-                        out.push(before, weight * (own.0 + slope), weight * (own.1 + leaf.weight(p)));
+                        out.push(before, weight * (own.0 + slope), weight * (own.1 + leaf.weight(slope, p)));
                     }
                 }
                 Some(e) => out.push(truth[e] as u16, weight * g, weight * h),

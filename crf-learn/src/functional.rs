@@ -21,7 +21,9 @@ pub(crate) trait Functional: Send + Sync {
 #[serde(rename_all = "lowercase")]
 pub enum Leaf {
     /// A Newton step: the sum of slopes divided by that of curvatures p(1 − p), which is the curvature where a single score
-    /// moves and at least the true one where several do.
+    /// moves and at least the true one where several do. A true label, or pair, that has next to no probability has next to
+    /// no curvature either, and a step there would go much too far; so curvatures count at least a quarter of their slopes,
+    /// as no response of LogitBoost is above 4 (Friedman, Hastie & Tibshirani 2000, §4.1).
     #[default]
     Newton,
     /// The mean of slopes, as on the poster.
@@ -29,11 +31,11 @@ pub enum Leaf {
 }
 
 impl Leaf {
-    /// How much a cell counts whose pair of labels has probability `p`.
+    /// How much a cell with the given slope counts, whose pair of labels has probability `p`.
     #[inline]
-    pub(crate) fn weight(self, p: f64) -> f64 {
+    pub(crate) fn weight(self, slope: f64, p: f64) -> f64 {
         match self {
-            Leaf::Newton => (p * (1.0 - p)).max(1e-10),
+            Leaf::Newton => (p * (1.0 - p)).max(slope.abs() / 4.0).max(1e-10),
             Leaf::Mean => 1.0,
         }
     }
