@@ -29,7 +29,7 @@ fn forward_backward(c: &mut Criterion) {
             let p = x.view();
             let (mut node, mut sums) = (vec![0.0; len * labels], vec![0.0; labels * labels]);
             let mut scratch = Scratch::new();
-            let with = ForwardBackward { domain };
+            let with = ForwardBackward { domain, ..ForwardBackward::default() };
             group.throughput(Throughput::Elements((len * labels * labels) as u64));
             group.bench_function(BenchmarkId::from_parameter(format!("T{len}-L{labels}")), |b| {
                 b.iter(|| {

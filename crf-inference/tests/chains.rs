@@ -11,8 +11,10 @@ use crf_core::{
 use crf_inference::{Domain, ForwardBackward, Lattice};
 use proptest::prelude::*;
 
-const BOTH: [ForwardBackward; 2] =
-    [ForwardBackward { domain: Domain::Auto }, ForwardBackward { domain: Domain::Log }];
+const BOTH: [ForwardBackward; 2] = [
+    ForwardBackward { domain: Domain::Auto, beam: None },
+    ForwardBackward { domain: Domain::Log, beam: None },
+];
 
 /// Log potentials: ordinary, far apart, or impossible.
 fn potential(far: f64, holes: bool) -> BoxedStrategy<f64> {
@@ -101,6 +103,40 @@ proptest! {
             }
             Err(Error::Infeasible(_)) => prop_assert!(all.is_empty()),
             Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_beam_over_all_labels_is_exact_and_a_narrow_one_finds_what_is_possible(mut x in any_chain(), beam in 1..6_usize) {
+        let p = x.view();
+        let n = p.shape().n_nodes();
+        let decode = |beam| {
+            let (with, mut labels) = (ForwardBackward { beam, ..ForwardBackward::default() }, vec![0; n]);
+            with.decode(&p, &mut labels, &mut Scratch::new()).ok().map(|decoded| (decoded, labels))
+        };
+        let (exact, narrow) = (decode(None), decode(Some(beam)));
+        prop_assert_eq!(exact.is_some(), narrow.is_some());
+        if let (Some(exact), Some(narrow)) = (exact, narrow) {
+            prop_assert!(close(p.score(&narrow.1), narrow.0.score) && narrow.0.score <= exact.0.score);
+            prop_assert!(narrow.0.upper.is_none_or(|upper| upper == exact.0.score));
+            prop_assert!(n == 0 || beam < p.shape().card(0) || narrow == exact);
+        }
+    }
+
+    /// A beam of one label follows the best next label, whatever comes after.
+    #[test]
+    fn a_beam_of_one_is_greedy(mut x in chains(3.0, false)) {
+        let p = x.view();
+        let (n, mut labels) = (p.shape().n_nodes(), vec![0; p.shape().n_nodes()]);
+        let with = ForwardBackward { beam: Some(1), ..ForwardBackward::default() };
+        with.decode(&p, &mut labels, &mut Scratch::new()).unwrap();
+        for t in 0..n {
+            let l = p.shape().card(t);
+            let score = |y: usize| {
+                let tie = t.checked_sub(1).map_or(0.0, |e| p.tables().of(e)[labels[e] as usize * l + y]);
+                p.node()[t * l + y] + tie
+            };
+            prop_assert!((0..l).all(|y| score(y) <= score(labels[t] as usize) + 1e-9));
         }
     }
 

@@ -62,6 +62,23 @@ impl AdditiveModel {
         AdditiveModel { map, attributes, base, scores, tables, entered }
     }
 
+    /// The same with other tables, one for each relation, by the tail's label and then the head's.
+    pub(crate) fn with_tables(self, tables: Vec<Vec<f64>>) -> Self {
+        AdditiveModel { tables, ..self }
+    }
+
+    /// The state functions of the attributes that a round looked at, ascending.
+    pub(crate) fn functions(&self) -> Vec<u32> {
+        let looked = self.entered.iter().filter_map(|entry| match entry.looks {
+            Looks::Attribute { attribute, .. } => Some(self.attributes.functions(attribute as usize)),
+            Looks::Nothing { .. } | Looks::Relation { .. } => None,
+        });
+        let mut functions: Vec<u32> = looked.flatten().copied().collect();
+        functions.sort_unstable();
+        functions.dedup();
+        functions
+    }
+
     /// What each round added, in words: an attribute, or a relation with the end that looks.
     pub fn entered(&self) -> impl Iterator<Item = (String, f64)> + '_ {
         let (links, schema) = (self.map.state(), self.map.schema());

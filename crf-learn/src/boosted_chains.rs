@@ -13,11 +13,15 @@ const MOST_MEMORY: usize = 16 << 30;
 
 /// −log p(Y | X) of chains with scores F_t(y′, y) of their own at every position, whose slopes are
 /// P(y_{t−1} = y′, y_t = y | X) − 1[y_{t−1} = y′, y_t = y].
+///
+/// Nearly all of L² pairs have next to no probability, and so neither slope nor curvature: those that [`Leaf::negligible`] allows are
+/// left out of the least-squares problems, unless they are true.
 pub(crate) struct BoostedChains<'a> {
     view: View<'a>,
     inference: &'a dyn Inference,
     forbidden: Option<&'a Forbidden>,
     asks: bool, // whether scores depend on the label before
+    least: f64, // the probability from which on a pair of labels matters
     truth: Vec<Label>,
     chains: Vec<Chain>, // [sequences]
     starts: Vec<usize>, // of tables
@@ -30,8 +34,35 @@ struct Chain {
     node: Vec<f64>,   // [T × L] what does not depend on the label before
     tables: Vec<f64>, // [T − 1 × L × L] what does: label before, then label
     p_node: Vec<f32>, // [T × L]
-    p_edge: Vec<f32>, // [T − 1 × L × L] label, then label before
+    pairs: Pairs,
     loss: f64,
+}
+
+/// The probabilities of the pairs of labels that matter, by edge, label, and label before.
+#[derive(Default)]
+struct Pairs {
+    starts: Vec<u32>,        // [(T − 1)·L + 1]
+    values: Vec<(u16, f32)>, // label before, and the probability of both
+}
+
+impl Pairs {
+    /// Adds those of an edge that are true or have at least so much probability.
+    fn read(&mut self, beliefs: &[f64], n: usize, truth: [Label; 2], least: f64) {
+        for k in 0..n {
+            for (before, row) in (0..).zip(beliefs.chunks_exact(n)) {
+                if row[k] >= least || truth == [Label::from(before), k as Label] {
+                    self.values.push((before, row[k] as f32));
+                }
+            }
+            self.starts.push(self.values.len() as u32);
+        }
+    }
+
+    /// Those of label `k` at the head of edge `e`.
+    fn of(&self, e: usize, k: usize, n: usize) -> &[(u16, f32)] {
+        let at = e * n + k;
+        &self.values[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
 }
 
 /// Memory for one sequence.
@@ -50,6 +81,7 @@ impl<'a> BoostedChains<'a> {
         problem: &Problem<'a>,
         attributes: &'a Attributes,
         asks: bool,
+        leaf: Leaf,
         tag: &str,
     ) -> Result<Self> {
         let (x, n_labels) = (problem.train, problem.map.schema().n_labels(0));
@@ -58,7 +90,7 @@ impl<'a> BoostedChains<'a> {
         refuse_foreign(data)?;
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
         let size = if asks { n_labels * n_labels } else { 0 };
-        let bytes = data.n_positions().saturating_mul(size * (size_of::<f64>() + size_of::<f32>()));
+        let bytes = data.n_positions().saturating_mul(size * size_of::<f64>());
         if bytes > MOST_MEMORY {
             let (need, most) = (bytes >> 30, MOST_MEMORY >> 30);
             let want = format!(
@@ -76,7 +108,7 @@ impl<'a> BoostedChains<'a> {
                 node: vec![0.0; len * n_labels],
                 tables: vec![0.0; n_edges * size],
                 p_node: vec![0.0; len * n_labels],
-                p_edge: vec![0.0; n_edges * size],
+                pairs: Pairs::default(),
                 loss: 0.0,
             })
         };
@@ -87,6 +119,7 @@ impl<'a> BoostedChains<'a> {
             inference,
             forbidden,
             asks,
+            least: leaf.negligible() / (n_labels * n_labels) as f64,
             truth,
             chains,
             starts: (0..=longest.max(1)).map(|e| e * n_labels * n_labels).collect(),
@@ -129,7 +162,8 @@ impl Functional for BoostedChains<'_> {
     }
 
     fn evaluate(&mut self) -> Result<f64> {
-        let BoostedChains { view, inference, forbidden, asks, truth, chains, starts, numbers, zeros } = self;
+        let BoostedChains { view, inference, forbidden, asks, least, truth, chains, starts, numbers, zeros } =
+            self;
         let data = view.x.data();
         let work = |worker: &mut Worker, (i, chain): (usize, &mut Chain)| -> Result<()> {
             let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
@@ -152,13 +186,12 @@ impl Functional for BoostedChains<'_> {
             let log_z = inference.infer(&p, &mut Beliefs { node: beliefs, edge }, scratch)?;
             chain.loss = data.weight(i) * (log_z.value - p.score(truth));
             chain.p_node.iter_mut().zip(&*beliefs).for_each(|(p, &belief)| *p = belief as f32);
+            chain.pairs.values.clear();
+            chain.pairs.starts.clear();
+            chain.pairs.starts.push(0);
             let n = view.n_labels;
-            if *asks {
-                for (p, beliefs) in chain.p_edge.chunks_mut(n * n).zip(edges.chunks(n * n)) {
-                    for (k, p) in p.chunks_mut(n).enumerate() {
-                        p.iter_mut().enumerate().for_each(|(before, p)| *p = beliefs[before * n + k] as f32);
-                    }
-                }
+            for (beliefs, truth) in edges.chunks_exact(n * n).zip(truth.windows(2)) {
+                chain.pairs.read(beliefs, n, [truth[0], truth[1]], *least);
             }
             Ok(())
         };
@@ -179,15 +212,14 @@ impl Functional for BoostedChains<'_> {
             match t.checked_sub(1).filter(|_| self.asks) {
                 None => {
                     let p = f64::from(chain.p_node[t * n + k]);
-                    let right = f64::from(u8::from(is_k));
-                    out.push(self.view.none(), weight * (right - p), weight * leaf.weight(p));
+                    let slope = f64::from(u8::from(is_k)) - p;
+                    out.push(self.view.none(), weight * slope, weight * leaf.weight(slope, p));
                 }
                 Some(e) => {
-                    let p = &chain.p_edge[(e * n + k) * n..(e * n + k + 1) * n];
-                    for (before, &p) in (0..).zip(p) {
+                    for &(before, p) in chain.pairs.of(e, k, n) {
                         let p = f64::from(p);
-                        let right = f64::from(u8::from(is_k && truth[e] == u32::from(before)));
-                        out.push(before, weight * (right - p), weight * leaf.weight(p));
+                        let slope = f64::from(u8::from(is_k && truth[e] == u32::from(before))) - p;
+                        out.push(before, weight * slope, weight * leaf.weight(slope, p));
                     }
                 }
             }

@@ -6,18 +6,29 @@ use crate::functional::{Functional, Leaf, View};
 use crate::trees::{Attributes, Cells, Place, Row, Tree};
 use crate::truth::{all_labels, refuse_foreign};
 
-/// −Σ_t log p(y_t | y_{t−1}, y_{t+1}, X) of chains with scores F_t(y′, y) of their own at every position.
+/// −Σ_t log p(y_t | y_{t−1}, y_{t+1}, X), or −Σ_t log p(y_t | y_{t−1}, X), of chains with scores F_t(y′, y) of their own at every
+/// position.
 ///
 /// Only scores with a true label at one of both sides matter: 2·L of L² at each position. With P_t(k) = p(y_t = k | y_{t−1},
 /// y_{t+1}, X), the slope of F_t(y′, k) is 1[y′ = y_{t−1}] (P_t(k) − 1[k = y_t]), and where k = y_t also P_{t−1}(y′) −
-/// 1[y′ = y_{t−1}], since F_t(y_{t−1}, y_t) is part of the patch of t − 1 too. Dietterich and Ashenfelter's poster leaves
-/// the second part out.
+/// 1[y′ = y_{t−1}], since F_t(y_{t−1}, y_t) is part of the patch of t − 1 too, if patches look ahead.
 pub(crate) struct BoostedPatches<'a> {
     view: View<'a>,
     asks: bool,
-    whole: bool, // whether slopes have their second part
+    ahead: Ahead,
     truth: Vec<Label>,
     chains: Vec<Chain>, // [sequences]
+}
+
+/// What the label behind is to a patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// Known, as the one before is.
+    Known,
+    /// The same, with slopes of the first part alone, as on Dietterich and Ashenfelter's poster.
+    Poster,
+    /// Unknown.
+    Unknown,
 }
 
 /// Scores and probabilities of one sequence.
@@ -34,7 +45,7 @@ impl<'a> BoostedPatches<'a> {
         problem: &Problem<'a>,
         attributes: &'a Attributes,
         asks: bool,
-        whole: bool,
+        ahead: Ahead,
         tag: &str,
     ) -> Result<Self> {
         let (x, n_labels) = (problem.train, problem.map.schema().n_labels(0));
@@ -45,7 +56,7 @@ impl<'a> BoostedPatches<'a> {
             Chain { into: vec![0.0; len], from: vec![0.0; len], p: vec![0.0; len], loss: 0.0 }
         };
         let chains = (0..x.len()).map(chain).collect();
-        Ok(BoostedPatches { view: View { attributes, x, n_labels }, asks, whole, truth, chains })
+        Ok(BoostedPatches { view: View { attributes, x, n_labels }, asks, ahead, truth, chains })
     }
 
     #[cfg(test)]
@@ -93,7 +104,7 @@ impl Functional for BoostedPatches<'_> {
     }
 
     fn evaluate(&mut self) -> Result<f64> {
-        let BoostedPatches { view, truth, chains, .. } = self;
+        let BoostedPatches { view, truth, chains, ahead, .. } = self;
         let (n, data) = (view.n_labels, view.x.data());
         chains.par_iter_mut().enumerate().for_each_init(Vec::new, |scores, (i, chain)| {
             let truth = &truth[data.range(i)];
@@ -101,7 +112,7 @@ impl Functional for BoostedPatches<'_> {
             for t in 0..truth.len() {
                 scores.clear();
                 scores.extend_from_slice(&chain.into[t * n..(t + 1) * n]);
-                if t + 1 < truth.len() {
+                if t + 1 < truth.len() && *ahead != Ahead::Unknown {
                     let next = &chain.from[(t + 1) * n..(t + 2) * n];
                     scores.iter_mut().zip(next).for_each(|(score, next)| *score += next);
                 }
@@ -122,15 +133,16 @@ impl Functional for BoostedPatches<'_> {
         out.fill(data, &self.truth, sampled, |out, Place { sequence, t, weight, truth }| {
             let chain = &self.chains[sequence];
             let (is_k, p) = (truth[t] as usize == k, f64::from(chain.p[t * n + k]));
-            let (g, h) = (f64::from(u8::from(is_k)) - p, leaf.weight(p));
+            let g = f64::from(u8::from(is_k)) - p;
+            let h = leaf.weight(g, p);
             match t.checked_sub(1).filter(|_| self.asks) {
                 None => out.push(self.view.none(), weight * g, weight * h),
-                Some(e) if is_k && self.whole => {
+                Some(e) if is_k && self.ahead == Ahead::Known => {
                     for (before, &p) in (0..).zip(&chain.p[e * n..(e + 1) * n]) {
                         let (p, right) = (f64::from(p), u32::from(before) == truth[e]);
                         let own = if right { (g, h) } else { (0.0, 0.0) };
                         let slope = f64::from(u8::from(right)) - p;
-                        out.push(before, weight * (own.0 + slope), weight * (own.1 + leaf.weight(p)));
+                        out.push(before, weight * (own.0 + slope), weight * (own.1 + leaf.weight(slope, p)));
                     }
                 }
                 Some(e) => out.push(truth[e] as u16, weight * g, weight * h),

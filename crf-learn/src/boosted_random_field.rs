@@ -6,7 +6,7 @@ use crate::boosting::{Ensemble, Round, boost};
 use crate::brf_model::{BrfModel, Step, Tie};
 use crate::evidence::{Field, RelationTables};
 use crate::trees::{Attributes, Binned};
-use crate::weak::{Pool, finite, symmetrise};
+use crate::weak::{Pool, Weak, finite, symmetrise};
 
 /// Boosted random fields (Torralba, Murphy & Freeman 2004).
 ///
@@ -18,15 +18,18 @@ use crate::weak::{Pool, finite, symmetrise};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BoostedRandomField {
-    /// How many rounds there are; at least 1.
+    /// How many rounds there are at most; at least 1.
     pub rounds: u32,
     /// Into how many bins the values of a number are cut at most, which gives the thresholds of stumps; from 2 to 65536.
     pub bins: usize,
+    /// With validation data: stop after so many rounds in a row in which the loss did not fall there, and keep the rounds
+    /// up to the one where it was lowest; 0 does not look at them.
+    pub patience: u32,
 }
 
 impl Default for BoostedRandomField {
     fn default() -> Self {
-        BoostedRandomField { rounds: 50, bins: 64 }
+        BoostedRandomField { rounds: 50, bins: 64, patience: 0 }
     }
 }
 
@@ -49,51 +52,78 @@ impl Learner for BoostedRandomField {
         let attributes = Attributes::new(problem.map.state(), problem.train, self.bins);
         let binned = Binned::new(&attributes, problem.train);
         let pool = Pool::new(&attributes, &binned, problem.map, true);
+        let field = |x| Ok::<_, Error>(Side { field: Field::new(x, None, 1, TAG)?, before: Vec::new() });
+        let valid = problem.valid.filter(|_| self.patience > 0);
         let mut growing = Growing {
-            field: Field::new(problem.train, None, 1, TAG)?,
+            train: field(problem.train)?,
+            valid: valid.map(|x| Ok::<_, Error>((field(x)?, Binned::new(&attributes, x)))).transpose()?,
             tables: RelationTables::new(problem.map),
-            before: Vec::new(),
             steps: Vec::new(),
             pool,
         };
-        growing.field.evaluate(&growing.tables)?;
-        let (trace, _) = boost(&mut growing, self.rounds, 0, run)?;
-        let steps = growing.steps;
+        growing.train.field.evaluate(&growing.tables)?;
+        if let Some((side, _)) = &mut growing.valid {
+            side.field.evaluate(&growing.tables)?;
+        }
+        let (trace, best) = boost(&mut growing, self.rounds, self.patience, run)?;
+        let mut steps = growing.steps;
+        steps.truncate(best);
         Ok(Fit { model: Box::new(BrfModel::new(problem.map.clone(), attributes, steps)), trace })
+    }
+}
+
+/// Some data, and what was believed about them before the round.
+struct Side<'a> {
+    field: Field<'a>,
+    before: Vec<f64>,
+}
+
+impl Side<'_> {
+    /// Begins a round with a weak learner that looks at an attribute.
+    fn look(&mut self, weak: &Weak, pool: &Pool<'_>, binned: &Binned, tables: &RelationTables) -> Result<()> {
+        let Side { field, before } = self;
+        before.clear();
+        before.extend_from_slice(field.beliefs());
+        field.add(weak, pool.attributes, binned, pool.kind(weak.looks));
+        field.evaluate(tables).map(|_| ())
+    }
+
+    /// Ends it with a function of what neighbours believed, and gives the loss.
+    fn tie(&mut self, tie: Option<&Tie>, tables: &RelationTables) -> Result<f64> {
+        let Side { field, before } = self;
+        tie.into_iter().for_each(|tie| field.add_tie(tie, before));
+        field.evaluate(tables)
     }
 }
 
 /// The rounds so far, and all that the next one needs.
 struct Growing<'a> {
-    field: Field<'a>,
+    train: Side<'a>,
+    valid: Option<(Side<'a>, Binned)>,
     tables: RelationTables, // which tie nothing
-    before: Vec<f64>,       // beliefs before the round
     pool: Pool<'a>,
     steps: Vec<Step>,
 }
 
 impl Ensemble for Growing<'_> {
     fn round(&mut self, round: u32) -> Result<Round> {
-        let Growing { field, tables, before, pool, steps } = self;
-        before.clear();
-        before.extend_from_slice(field.beliefs());
+        let Growing { train, valid, tables, pool, steps } = self;
         let none = || Error::data("there is no attribute to learn from");
         let locally = Pool { ends: Vec::new(), ..*pool };
-        let local = finite(locally.best(field).ok_or_else(none)?, round)?;
-        let gain = local.gain;
-        let kind = pool.kind(local.looks);
-        field.add(&local, pool.attributes, pool.binned, kind);
-        field.evaluate(tables)?;
-        let tie = best_tie(pool, field, before);
-        if let Some(tie) = &tie {
-            field.add_tie(tie, before);
-        }
+        let local = finite(locally.best(&train.field).ok_or_else(none)?, round)?;
+        train.look(&local, pool, pool.binned, tables)?;
+        let tie = best_tie(pool, &train.field, &train.before);
+        let objective = train.tie(tie.as_ref(), tables)?;
+        let holdout = valid.as_mut().map(|(side, binned)| {
+            side.look(&local, pool, binned, tables)?;
+            side.tie(tie.as_ref(), tables)
+        });
         steps.push(Step { looks: local.looks, values: local.values, tie });
         Ok(Round {
-            objective: field.evaluate(tables)?,
-            gradient_norm: gain.sqrt(),
+            objective,
+            gradient_norm: local.gain.sqrt(),
             size: steps.len(),
-            holdout: None,
+            holdout: holdout.transpose()?,
             done: false,
         })
     }

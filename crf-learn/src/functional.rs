@@ -21,7 +21,9 @@ pub(crate) trait Functional: Send + Sync {
 #[serde(rename_all = "lowercase")]
 pub enum Leaf {
     /// A Newton step: the sum of slopes divided by that of curvatures p(1 − p), which is the curvature where a single score
-    /// moves and at least the true one where several do.
+    /// moves and at least the true one where several do. A true label, or pair, that has next to no probability has next to
+    /// no curvature either, and a step there would go much too far; so curvatures count at least a quarter of their slopes,
+    /// as no response of LogitBoost is above 4 (Friedman, Hastie & Tibshirani 2000, §4.1).
     #[default]
     Newton,
     /// The mean of slopes, as on the poster.
@@ -29,12 +31,21 @@ pub enum Leaf {
 }
 
 impl Leaf {
-    /// How much a cell counts whose pair of labels has probability `p`.
+    /// How much a cell with the given slope counts, whose pair of labels has probability `p`.
     #[inline]
-    pub(crate) fn weight(self, p: f64) -> f64 {
+    pub(crate) fn weight(self, slope: f64, p: f64) -> f64 {
         match self {
-            Leaf::Newton => (p * (1.0 - p)).max(1e-10),
+            Leaf::Newton => (p * (1.0 - p)).max(slope.abs() / 4.0).max(1e-10),
             Leaf::Mean => 1.0,
+        }
+    }
+
+    /// The share of probability that pairs of labels at a position may have together and be left out: none where each of them
+    /// counts the same, whatever its probability.
+    pub(crate) fn negligible(self) -> f64 {
+        match self {
+            Leaf::Newton => 1e-4,
+            Leaf::Mean => 0.0,
         }
     }
 }
@@ -86,7 +97,7 @@ impl View<'_> {
 mod tests {
     use super::*;
     use crate::boosted_chains::BoostedChains;
-    use crate::boosted_patches::BoostedPatches;
+    use crate::boosted_patches::{Ahead, BoostedPatches};
     use crate::common::{Draw, Encoded, INFERENCE, data};
     use crf_core::{OwnedPotentials, Seed};
     use rand::RngExt as _;
@@ -156,15 +167,19 @@ mod tests {
         let problem = encoded.problem(&INFERENCE);
         let attributes = Attributes::new(encoded.map.state(), &encoded.corpus, 64);
         for asks in [true, false] {
-            let chains = BoostedChains::new(&problem, &attributes, asks, "test").unwrap();
-            let patches = BoostedPatches::new(&problem, &attributes, asks, true, "test").unwrap();
-            for slopes in [slopes(chains, &encoded, asks), slopes(patches, &encoded, asks)] {
+            let chains = BoostedChains::new(&problem, &attributes, asks, Leaf::Newton, "test").unwrap();
+            let patches = |ahead| BoostedPatches::new(&problem, &attributes, asks, ahead, "test").unwrap();
+            for slopes in [
+                slopes(chains, &encoded, asks),
+                slopes(patches(Ahead::Known), &encoded, asks),
+                slopes(patches(Ahead::Unknown), &encoded, asks),
+            ] {
                 let error = slopes.iter().map(|(g, want)| (g - want).abs()).fold(0.0, f64::max);
                 assert!(error < 1e-6, "{error}");
             }
         }
         // The poster's slopes are right where no patch of an earlier position is concerned.
-        let poster = BoostedPatches::new(&problem, &attributes, true, false, "test").unwrap();
+        let poster = BoostedPatches::new(&problem, &attributes, true, Ahead::Poster, "test").unwrap();
         let slopes = slopes(poster, &encoded, true);
         assert!(slopes.iter().any(|(g, want)| (g - want).abs() > 0.1));
         assert!(slopes.iter().filter(|(g, want)| (g - want).abs() < 1e-6).count() > slopes.len() / 2);
@@ -175,7 +190,7 @@ mod tests {
         let encoded = encoded();
         let (problem, data) = (encoded.problem(&INFERENCE), encoded.corpus.data());
         let attributes = Attributes::new(encoded.map.state(), &encoded.corpus, 64);
-        let mut patches = BoostedPatches::new(&problem, &attributes, true, true, "test").unwrap();
+        let mut patches = BoostedPatches::new(&problem, &attributes, true, Ahead::Known, "test").unwrap();
         let mut rng = Seed::new(5).rng();
         let mut chains: Vec<OwnedPotentials> = Vec::new();
         for i in 0..data.len() {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::boosted_chains::BoostedChains;
-use crate::boosted_patches::BoostedPatches;
+use crate::boosted_patches::{Ahead, BoostedPatches};
 use crate::boosting::{Ensemble, Round, boost};
 use crate::functional::{Functional, Leaf};
 use crate::tree_model::TreeModel;
@@ -65,6 +65,9 @@ pub enum Gradient {
     /// The same with the slopes of Dietterich and Ashenfelter's poster, which leave out that F_t(y′, y_t) is part of the
     /// patch of t − 1 as well; they are not those of any loss.
     Poster,
+    /// −Σ_t log p(y_t | y_{t−1}, X): what comes after is not looked at. With the inference `forward-backward` and `beam = 1`, which
+    /// takes one label after the other, this is the recurrent sliding window that the poster is compared with.
+    Recurrent,
 }
 
 impl Default for GradientTreeBoosting {
@@ -174,11 +177,12 @@ impl GradientTreeBoosting {
         attributes: &'a Attributes,
         asks: bool,
     ) -> Result<Box<dyn Functional + 'a>> {
-        let patches = |whole| BoostedPatches::new(problem, attributes, asks, whole, TAG);
+        let patches = |ahead| BoostedPatches::new(problem, attributes, asks, ahead, TAG);
         Ok(match self.gradient {
-            Gradient::Likelihood => Box::new(BoostedChains::new(problem, attributes, asks, TAG)?),
-            Gradient::PseudoLikelihood => Box::new(patches(true)?),
-            Gradient::Poster => Box::new(patches(false)?),
+            Gradient::Likelihood => Box::new(BoostedChains::new(problem, attributes, asks, self.leaf, TAG)?),
+            Gradient::PseudoLikelihood => Box::new(patches(Ahead::Known)?),
+            Gradient::Poster => Box::new(patches(Ahead::Poster)?),
+            Gradient::Recurrent => Box::new(patches(Ahead::Unknown)?),
         })
     }
 }

@@ -27,6 +27,10 @@ pub struct VirtualEvidenceBoosting {
     pub shrinkage: f64,
     /// Into how many bins the values of a number are cut at most, which gives the thresholds of stumps; from 2 to 65536.
     pub bins: usize,
+    /// Stop once no weak learner is expected to lower the loss by as much, by the squared error that it is chosen by; at least 0,
+    /// which adds what is left by chance until all rounds are done. In units of log likelihood: with some tens of attributes, 5
+    /// is what chance hardly comes to.
+    pub min_gain: f64,
     /// With validation data: stop after so many rounds in a row in which the loss did not fall there, and keep the rounds
     /// up to the one where it was lowest; 0 does not look at them.
     pub patience: u32,
@@ -34,7 +38,14 @@ pub struct VirtualEvidenceBoosting {
 
 impl Default for VirtualEvidenceBoosting {
     fn default() -> Self {
-        VirtualEvidenceBoosting { rounds: 50, sweeps: 1, shrinkage: 1.0, bins: 64, patience: 0 }
+        VirtualEvidenceBoosting {
+            rounds: 50,
+            sweeps: 1,
+            shrinkage: 1.0,
+            bins: 64,
+            min_gain: 0.0,
+            patience: 0,
+        }
     }
 }
 
@@ -48,7 +59,8 @@ impl Learner for VirtualEvidenceBoosting {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
-        fit(self, "virtual-evidence-boosting", true, problem, run)
+        let (model, trace) = fit(self, "virtual-evidence-boosting", true, problem, run)?;
+        Ok(Fit { model: Box::new(model), trace })
     }
 }
 
@@ -57,6 +69,8 @@ pub(crate) fn check(of: &VirtualEvidenceBoosting) -> Result<()> {
     require(of.rounds > 0, "rounds", "at least 1", of.rounds)?;
     let share = of.shrinkage > 0.0 && of.shrinkage <= 1.0;
     require(share, "shrinkage", "above 0 and at most 1", of.shrinkage)?;
+    let gain = of.min_gain.is_finite() && of.min_gain >= 0.0;
+    require(gain, "min_gain", "a finite number of at least 0", of.min_gain)?;
     require((2..=1 << 16).contains(&of.bins), "bins", "from 2 to 65536", of.bins)
 }
 
@@ -67,7 +81,7 @@ pub(crate) fn fit(
     neighbours: bool,
     problem: &Problem<'_>,
     run: &mut Run<'_>,
-) -> Result<Fit> {
+) -> Result<(AdditiveModel, Trace)> {
     let refuse = |what: &str| Err(Error::Unsupported { tag, what: what.into() });
     if problem.start.is_some() {
         return refuse("begins without any weak learner; leave out the model to start from");
@@ -81,7 +95,7 @@ pub(crate) fn fit(
     for (round, (name, gain)) in (1..).zip(model.entered()) {
         tracing::debug!(tag, round, name, gain, "entered");
     }
-    Ok(Fit { model: Box::new(model), trace })
+    Ok((model, trace))
 }
 
 fn grow(
@@ -104,6 +118,7 @@ fn grow(
     kinds.dedup();
     let mut stumps = Stumps {
         shrinkage: of.shrinkage,
+        min_gain: of.min_gain,
         train: field(problem.train)?,
         valid,
         tables: RelationTables::new(problem.map),
@@ -121,6 +136,7 @@ fn grow(
 /// The weak learners so far, and all that the next one needs.
 struct Stumps<'a> {
     shrinkage: f64,
+    min_gain: f64,
     train: Field<'a>,
     valid: Option<(Field<'a>, Binned)>,
     tables: RelationTables,
@@ -157,7 +173,12 @@ impl Ensemble for Stumps<'_> {
         let none = || Error::data("there is neither an attribute nor a relation to learn from");
         let best = finite(self.pool.best(&self.train).ok_or_else(none)?, round)?;
         let gradient_norm = best.gain.sqrt();
-        self.add(best);
+        // Half the fall of the squared error, of which symmetric values keep all but one label's share.
+        let n = self.pool.sides(best.looks).1 as f64;
+        let done = (n - 1.0) / n * best.gain / 2.0 < self.min_gain;
+        if !done {
+            self.add(best);
+        }
         self.ends.push(self.weak.len());
         let Stumps { train, valid, tables, weak, .. } = self;
         Ok(Round {
@@ -165,7 +186,7 @@ impl Ensemble for Stumps<'_> {
             gradient_norm,
             size: weak.len(),
             holdout: valid.as_mut().map(|(field, _)| field.evaluate(tables)).transpose()?,
-            done: false,
+            done,
         })
     }
 }

@@ -48,6 +48,16 @@ pub(crate) struct Pool<'a> {
     pub(crate) ends: Vec<(u16, bool)>,
 }
 
+/// The relations that there is a transition feature for.
+pub(crate) fn tied(map: &FeatureMap) -> impl Iterator<Item = u16> + '_ {
+    let links = map.transition();
+    let tied = |relation: &u16| {
+        (0..links.n_observations() as u32)
+            .any(|g| links.owner(g) == *relation && !links.targets(g).is_empty())
+    };
+    (0..map.schema().relations().len() as u16).filter(tied)
+}
+
 impl<'a> Pool<'a> {
     /// All attributes, and the relations that there is a transition feature for.
     pub(crate) fn new(
@@ -56,12 +66,7 @@ impl<'a> Pool<'a> {
         map: &'a FeatureMap,
         relations: bool,
     ) -> Self {
-        let links = map.transition();
-        let tied = |relation: u16| {
-            (0..links.n_observations() as u32)
-                .any(|g| links.owner(g) == relation && !links.targets(g).is_empty())
-        };
-        let all = (0..map.schema().relations().len() as u16).filter(|&relation| relations && tied(relation));
+        let all = tied(map).filter(|_| relations);
         Pool { attributes, binned, map, ends: all.flat_map(|r| [(r, true), (r, false)]).collect() }
     }
 

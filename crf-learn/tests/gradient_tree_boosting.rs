@@ -14,7 +14,8 @@ use crf_datasets::{CoupledChains, Hyphen};
 use crf_learn::{Gradient, GradientTreeBoosting, Leaf};
 
 const FEATURES: &str = r#"["transition", {"state": "value"}, {"state": "equals"}]"#;
-const ALL: [Gradient; 3] = [Gradient::Likelihood, Gradient::PseudoLikelihood, Gradient::Poster];
+const ALL: [Gradient; 4] =
+    [Gradient::Likelihood, Gradient::PseudoLikelihood, Gradient::Poster, Gradient::Recurrent];
 
 fn small(gradient: Gradient) -> GradientTreeBoosting {
     GradientTreeBoosting { gradient, rounds: 8, depth: 3, ..GradientTreeBoosting::default() }
@@ -74,7 +75,7 @@ fn leaves_are_as_worked_out_by_hand() {
 fn losses_fall_with_small_steps_and_are_those_of_the_model() {
     let draw = Draw { sequences: 20, length: 15, labels: 4, unlabelled: 0, seed: 1 };
     let encoded = Encoded::new(FEATURES, data(&draw));
-    for gradient in [Gradient::Likelihood, Gradient::PseudoLikelihood] {
+    for gradient in [Gradient::Likelihood, Gradient::PseudoLikelihood, Gradient::Recurrent] {
         for leaf in [Leaf::Newton, Leaf::Mean] {
             let learner = GradientTreeBoosting { leaf, shrinkage: 0.1, rounds: 30, ..small(gradient) };
             let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
@@ -99,7 +100,7 @@ fn trees_that_may_not_ask_for_the_label_before_tie_nothing() {
     let encoded = Encoded::new(r#"[{"state": "value"}, {"state": "equals"}]"#, data(&draw));
     let models =
         ALL.map(|gradient| quiet(1, |run| small(gradient).fit(&encoded.problem(&INFERENCE), run)).unwrap());
-    // Without ties all three losses are one.
+    // Without ties all losses are one.
     for fit in &models[1..] {
         let pairs = fit.trace.iterations.iter().zip(&models[0].trace.iterations);
         assert!(pairs.clone().all(|(a, b)| (a.objective - b.objective).abs() < 1e-6 * b.objective));

@@ -1,14 +1,15 @@
 use crf_core::{
     Beliefs, Decoded, EdgeBeliefs, Inference, KBest, Label, Labelling, LogZ, Potentials, Result, Rng,
-    Sampler, Scratch, Shape,
+    Sampler, Scratch, Shape, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lattice::Lattice;
 use super::{k_best, scaled, viterbi};
+use crate::refusal::impossible;
 
-/// Exact marginals, Viterbi, n-best and draws on chains, in O(T·L²).
+/// Exact marginals, Viterbi, n-best and draws on chains, in O(T·L²); Viterbi with a beam of B labels, in O(T·B·L).
 ///
 /// Rabiner (1989) in the probability domain, each step scaled to sum to one; Vail (2008), §2.5, in the log domain.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +17,10 @@ use super::{k_best, scaled, viterbi};
 pub struct ForwardBackward {
     /// Where the recursions run.
     pub domain: Domain,
+    /// How many labels of a position the search for the most likely labelling goes on with, those with the best scores so
+    /// far; all when left out. At least 1, which takes one label after the other. Where none of them can be followed, all
+    /// labels are tried.
+    pub beam: Option<usize>,
 }
 
 /// Where the recursions run.
@@ -34,7 +39,7 @@ crf_core::plugin!("inference", ForwardBackward, "forward-backward");
 #[typetag::serde(name = "forward-backward")]
 impl Inference for ForwardBackward {
     fn check(&self) -> Result<()> {
-        Ok(())
+        require(self.beam != Some(0), "beam", "at least 1", 0)
     }
 
     fn supports(&self, shape: &Shape<'_>) -> Result<()> {
@@ -61,7 +66,13 @@ impl Inference for ForwardBackward {
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let (len, n_labels) = super::chain(&p.shape())?;
         assert_eq!(labels.len(), len, "one label per position");
-        viterbi::decode(p, len, n_labels, labels, scratch.of()).map(Decoded::exact)
+        if let Some(beam) = self.beam.filter(|&beam| beam < n_labels)
+            && let Some(score) = viterbi::decode(p, len, n_labels, beam, labels, scratch.of())
+        {
+            return Ok(Decoded { upper: None, ..Decoded::exact(score) });
+        }
+        let score = viterbi::decode(p, len, n_labels, n_labels, labels, scratch.of());
+        score.map(Decoded::exact).ok_or_else(|| impossible(p))
     }
 
     fn as_k_best(&self) -> Option<&dyn KBest> {

@@ -84,6 +84,11 @@ impl Attributes {
         self.cuts.len()
     }
 
+    /// The functions that attribute `a` is made of.
+    pub(crate) fn functions(&self, a: usize) -> &[u32] {
+        &self.layout.functions[a]
+    }
+
     /// How many values attribute `a` has: bins, or symbols and none of them.
     pub(crate) fn n_bins(&self, a: usize) -> usize {
         match &self.cuts[a] {

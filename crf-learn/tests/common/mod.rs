@@ -26,7 +26,8 @@ pub(crate) fn text(fit: &Fit) -> String {
     serde_json::to_string(&fit.model).expect("a model that can be saved")
 }
 
-pub(crate) const INFERENCE: ForwardBackward = ForwardBackward { domain: crf_inference::Domain::Auto };
+pub(crate) const INFERENCE: ForwardBackward =
+    ForwardBackward { domain: crf_inference::Domain::Auto, beam: None };
 
 /// What to draw.
 #[derive(Debug, Clone)]
