@@ -26,6 +26,9 @@ pub struct Corpus {
     relation_of_row: Vec<u16>, // [distinct rows]
 }
 
+/// The number of each distinct row of edges, by relation and the bits of its entries.
+type KnownRows = HashMap<(u16, Vec<(u32, u64)>), u32>;
+
 impl Corpus {
     /// Encodes on all threads, and tells `progress` how many positions are done.
     ///
@@ -51,7 +54,7 @@ impl Corpus {
         };
         let n_functions = (state_at[state.len()] + transition_at[transition.len()]) as usize;
         let pieces = Pieces::new(&data, state.iter().chain(transition), n_functions);
-        let mut known: HashMap<(u16, Vec<(u32, u64)>), u32> = HashMap::new();
+        let mut known = KnownRows::new();
         for batch in pieces.batches(rayon::current_num_threads()) {
             let encoded = batch.par_iter().map(|piece| {
                 let of = |parts, at| piece.encode(parts, at, &data);
@@ -67,13 +70,7 @@ impl Corpus {
     }
 
     /// Adds the rows of a piece.
-    fn append(
-        &mut self,
-        piece: &Piece,
-        nodes: &[Encoded],
-        edges: &[Encoded],
-        known: &mut HashMap<(u16, Vec<(u32, u64)>), u32>,
-    ) {
+    fn append(&mut self, piece: &Piece, nodes: &[Encoded], edges: &[Encoded], known: &mut KnownRows) {
         let data = self.data.clone();
         let shape = data.shape(piece.sequence);
         for t in piece.positions.clone() {

@@ -25,16 +25,14 @@ pub struct DiscriminativeHmm {
     pub sigma_floor: f64,
     /// The length of the first steps; above 0.
     pub step: f64,
-    /// How often to go over all parameters.
+    /// How often to go over all parameters; it does not end before, since shorter steps may help where longer ones did not.
     pub iterations: u32,
-    /// Done when an iteration raised log p(Y | X) by less than this fraction; at least 0.
-    pub tolerance: f64,
 }
 
 impl Default for DiscriminativeHmm {
     fn default() -> Self {
         let Hmm { smoothing, sigma_floor, .. } = Hmm::default();
-        DiscriminativeHmm { smoothing, sigma_floor, step: 0.5, iterations: 30, tolerance: 1e-3 }
+        DiscriminativeHmm { smoothing, sigma_floor, step: 0.5, iterations: 30 }
     }
 }
 
@@ -45,9 +43,7 @@ impl Learner for DiscriminativeHmm {
     fn check(&self) -> Result<()> {
         self.beginning().check()?;
         let positive = self.step.is_finite() && self.step > 0.0;
-        require(positive, "step", "a finite number above 0", self.step)?;
-        let fine = self.tolerance.is_finite() && self.tolerance >= 0.0;
-        require(fine, "tolerance", "a finite number of at least 0", self.tolerance)
+        require(positive, "step", "a finite number above 0", self.step)
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
@@ -86,10 +82,6 @@ impl Learner for DiscriminativeHmm {
             trace.push(line);
             if next == Next::Stop {
                 stop = Stop::Observer;
-                break;
-            }
-            if value - before <= self.tolerance * value.abs() {
-                stop = Stop::Plateau;
                 break;
             }
         }

@@ -382,7 +382,7 @@ impl Planner {
             Step::Power(a, degree) => Some(number(a)?.powi(degree as i32)),
             Step::Root(a) => Some(number(a)?.sqrt()),
             Step::Shift(a, _) => number(a),
-            Step::Norm(a, _) => number(a).map(|value| value - value),
+            Step::Norm(a, _) => number(a).map(|_| 0.0),
             Step::Less(a, b) => test(a, b, f64::lt),
             Step::AtMost(a, b) => test(a, b, f64::le),
             Step::Equal(a, b) => test(a, b, f64::eq),
