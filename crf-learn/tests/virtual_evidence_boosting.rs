@@ -164,8 +164,11 @@ fn the_right_distance_is_found() {
         let train = Encoded::new(features, source.load(&Seed::new(seed)).unwrap().train);
         let fit = quiet(1, |run| veb.fit(&train.problem(&bp), run)).unwrap();
         assert_eq!(fit.trace.stop, Stop::Converged);
-        let rounds: Vec<String> =
-            told(&*fit.model).into_iter().map(|(name, _)| name).filter(|name| name.starts_with("round")).collect();
+        let rounds: Vec<String> = told(&*fit.model)
+            .into_iter()
+            .map(|(name, _)| name)
+            .filter(|name| name.starts_with("round"))
+            .collect();
         let is_tie = |name: &&String| name.ends_with("heads") || name.ends_with("tails");
         let ties: Vec<&String> = rounds.iter().filter(is_tie).collect();
         let of = |k: usize| if k == 1 { " next,".to_owned() } else { format!("distance-{k},") };
