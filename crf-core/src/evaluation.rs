@@ -8,6 +8,7 @@ use crate::beliefs::{Beliefs, EdgeBeliefs, LogZ};
 use crate::corpus::Corpus;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::feature_map::FeatureMap;
 use crate::inference::Inference;
 use crate::model::Model;
 use crate::potentials::{OwnedPotentials, Potentials};
@@ -59,6 +60,8 @@ pub struct Evaluation {
     pub predicted: Vec<Label>,
     /// How likely labels are; nothing where inference finds labellings only.
     pub probabilities: Option<Probabilities>,
+    /// The features of the model; nothing where it is not log-linear.
+    pub map: Option<Arc<FeatureMap>>,
     /// What another inference says of the same model and data, if these answers are to be compared with it.
     pub reference: Option<Box<Evaluation>>,
     /// The model's parameters in words, where a metric asks for them.
@@ -155,8 +158,9 @@ pub fn evaluate(
             all.marginals.extend(marginals);
         }
     }
-    let data = x.data().clone();
-    Ok(Evaluation { data, predicted, probabilities, reference: None, parameters: Vec::new() })
+    let map = model.log_linear().map(|model| model.map().clone());
+    let (data, parameters) = (x.data().clone(), Vec::new());
+    Ok(Evaluation { data, predicted, probabilities, map, reference: None, parameters })
 }
 
 fn marginals_of(

@@ -264,6 +264,42 @@ impl Metric for OfLabel {
     }
 }
 
+/// How many features the model has, of those whose names have all of some parts and none of others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FeatureCount {
+    /// What a name must have in it, such as `speed`, or `y'` in those of transition features.
+    pub with: Vec<String>,
+    /// What it must not have in it.
+    pub without: Vec<String>,
+}
+
+crate::plugin!("metric", FeatureCount, "features");
+
+#[typetag::serde(name = "features")]
+impl Metric for FeatureCount {
+    fn name(&self) -> String {
+        let without = self.without.iter().map(|part| format!("not {part}"));
+        let parts: Vec<String> = self.with.iter().cloned().chain(without).collect();
+        if parts.is_empty() { "features".into() } else { format!("features({})", parts.join(", ")) }
+    }
+
+    fn higher_is_better(&self) -> bool {
+        false
+    }
+
+    fn measure(&self, of: &Evaluation) -> Result<f64> {
+        let none = || Error::data("the model is not log-linear, so it has no features to be counted");
+        let map = of.map.as_ref().ok_or_else(none)?;
+        let has = |name: &str, part: &String| name.contains(part.as_str());
+        let names = (0..map.len()).map(|k| map.name(k));
+        let counted = names.filter(|name| {
+            self.with.iter().all(|part| has(name, part)) && !self.without.iter().any(|part| has(name, part))
+        });
+        Ok(counted.count() as f64)
+    }
+}
+
 /// How often each true label was given each predicted one.
 ///
 /// Labels are numbered through: when there are several kinds of node, those of one come after those of the other.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use common::{labelled, two_kinds};
 use crf_core::metrics::{
-    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorRate, LogLikelihood, LogZError, MacroF1, MarginalError,
-    OfLabel, Quality, SequenceAccuracy,
+    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorRate, FeatureCount, LogLikelihood, LogZError, MacroF1,
+    MarginalError, OfLabel, Quality, SequenceAccuracy,
 };
 use crf_core::{
-    Bound, Dataset, DatasetBuilder, Effort, Evaluation, Graph, Label, LogZ, Metric, Probabilities,
+    Bound, Dataset, DatasetBuilder, Effort, Evaluation, Features, Graph, Label, LogZ, Metric, Probabilities,
 };
 
 const LABELS: &[&str] = &["cat", "dog", "owl"];
@@ -21,7 +21,7 @@ fn evaluation(data: Dataset, predicted: Vec<Label>) -> Evaluation {
     let log_likelihood = (0..data.len()).map(|i| -(i as f64) - 0.5).collect();
     let probabilities = Probabilities { log_likelihood, ..Probabilities::default() };
     let (data, probabilities) = (Arc::new(data), Some(probabilities));
-    Evaluation { data, predicted, probabilities, reference: None, parameters: Vec::new() }
+    Evaluation { data, predicted, probabilities, map: None, reference: None, parameters: Vec::new() }
 }
 
 /// Predictions as words, one string per sequence.
@@ -48,6 +48,24 @@ fn unlabelled_positions_do_not_count() {
     assert_eq!(ErrorRate {}.measure(&example()).unwrap(), 2.0 / 7.0);
     assert_eq!(SequenceAccuracy {}.measure(&example()).unwrap(), 0.5);
     assert_eq!(LogLikelihood {}.measure(&example()).unwrap(), -8.0);
+}
+
+#[test]
+fn features_are_counted_by_their_names() {
+    let none = example();
+    assert!(FeatureCount::default().measure(&none).is_err());
+    let features: Features = serde_json::from_str(r#"["intercept", "transition"]"#).unwrap();
+    let fitted = features.fit(&none.data).unwrap();
+    let corpus = fitted.encode(none.data.clone()).unwrap();
+    let of = Evaluation { map: Some(Arc::new(fitted.map(&corpus).unwrap())), ..none };
+    let count = |with: &[&str], without: &[&str]| {
+        let [with, without] = [with, without].map(|parts| parts.iter().map(ToString::to_string).collect());
+        let metric = FeatureCount { with, without };
+        (metric.name(), metric.measure(&of).unwrap())
+    };
+    assert_eq!(count(&[], &[]), ("features".into(), 12.0));
+    assert_eq!(count(&["y'"], &[]), ("features(y')".into(), 9.0));
+    assert_eq!(count(&["y=cat"], &["y'"]), ("features(y=cat, not y')".into(), 1.0));
 }
 
 #[test]

@@ -6,10 +6,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crf_core::{Decode, Features, Learner, Model, Next, Problem, Run, Seed, Selector, Source};
+use crf_core::metrics::ErrorRate;
+use crf_core::{
+    Decode, Features, Learner, Metric as _, Model, Next, Problem, Run, Seed, Selector, Source, evaluate,
+};
 use crf_datasets::{Size, Tag};
 use crf_inference::ForwardBackward;
-use crf_learn::{Mle, Pairing, StopRule};
+use crf_learn::{Likelihood, Mle, Pairing, Sharded, StopRule};
 use crf_select::{L1Path, MEstimatorPath, Penalties, choose};
 
 const FEATURES: &str = r#"["intercept", "transition",
@@ -40,92 +43,84 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let problem = Problem::new(&train, &map, &inference);
     println!("{} candidates, {} frames, {values} values of λ", map.len(), train.data().n_positions());
 
-    let floor = 1e-4;
-    let penalties = |screen| Penalties {
-        decay: f64::powf(floor, 1.0 / (values as f64 - 1.0)),
+    // λ on the M-estimator's sum is λ/J on its logarithm, and J falls far below one on tag; see `MEstimatorPath`.
+    let (floor, floor_of_sum) = (1e-4, 1e-6);
+    let penalties = |floor: f64, screen| Penalties {
+        decay: floor.powf(1.0 / (values as f64 - 1.0)),
         floor,
         screen,
         ..Penalties::default()
     };
-    let screened = follow("l1-path", &L1Path(penalties(true)), &problem)?;
-    let fast = MEstimatorPath { penalties: penalties(true), ..MEstimatorPath::default() };
-    let m_estimator = follow("m-estimator-path", &fast, &problem)?;
-    // The last λ from zero weights, over all candidates, to the tolerance of the path.
-    let lambda = screened.lambda * floor;
+    let with_holdout = Problem { valid: Some(&valid), ..problem };
+    let screened = follow("l1-path", &L1Path(penalties(floor, true)), &with_holdout)?;
+    let fast = MEstimatorPath { penalties: penalties(floor_of_sum, true), ..MEstimatorPath::default() };
+    let m_estimator = follow("m-estimator-path", &fast, &with_holdout)?;
+    println!("l1-path / m-estimator-path: {:.2}", screened / m_estimator);
+    // The last λ alone, from zero weights and over all candidates: by the path's own steps, and by OWL-QN.
+    let alone = Penalties { decay: floor, ..penalties(floor, true) };
+    let cold = follow("the last λ alone", &L1Path(alone), &problem)?;
+    println!("path / the last λ alone: {:.2}", screened / cold);
+    let unscreened = follow("without screening", &L1Path(penalties(floor, false)), &problem)?;
+    println!("without / with screening: {:.2}", unscreened / screened);
+    let lambda = floor * steepest(&problem)?;
+    let tolerance = Penalties::default().tolerance * lambda;
+    let stop = StopRule { iterations: 20_000, tolerance, delta: 0.0, ..StopRule::default() };
+    let learner = Mle(Pairing { l1: lambda, stop, ..Pairing::default() });
     let clock = Instant::now();
-    let stop = StopRule {
-        iterations: 100_000,
-        tolerance: Penalties::default().tolerance * lambda,
-        delta: 0.0,
-        period: 10,
-    };
-    let cold = Mle(Pairing { l1: lambda, stop, ..Pairing::default() });
-    let fit = cold.fit(&problem, &mut Run::new(Seed::new(1), &mut |_| Next::Continue))?;
+    let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut |_| Next::Continue))?;
     let cold = clock.elapsed().as_secs_f64();
     let last = fit.trace.iterations.last().ok_or("no iteration")?;
-    println!("cold training: {cold:.1} s, {} evaluations, objective {:.3}", last.evaluations, last.objective);
-    let unscreened = follow("without screening", &L1Path(penalties(false)), &problem)?;
-    println!("path / cold training: {:.2}", screened.seconds / cold);
-    println!("without / with screening: {:.2}", unscreened.seconds / screened.seconds);
-    println!("l1-path / m-estimator-path: {:.2}", screened.seconds / m_estimator.seconds);
-
-    let problem = Problem { valid: Some(&valid), ..problem };
-    let paths: [(&str, &dyn Selector); 2] =
-        [("l1-path", &L1Path(penalties(true))), ("m-estimator-path", &fast)];
-    for (name, selector) in paths {
-        let learner = Mle(Pairing { l2: 1.0, exempt_intercepts: true, ..Pairing::default() });
-        let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-        let chosen =
-            choose(selector, &learner, Decode::Posterior, &problem, &mut Run::new(Seed::new(1), &mut go_on))?;
-        let start = chosen.model.as_ref().map(|model| model as &dyn Model);
-        let survivors = Problem { map: &chosen.map, start, ..problem };
-        let fit = learner.fit(&survivors, &mut Run::new(Seed::new(1), &mut go_on))?;
-        let evaluation = crf_core::evaluate(&*fit.model, &valid, &inference, Decode::Posterior)?;
-        let wrong = evaluation.pairs().filter(|(truth, given)| truth != given).count() as f64;
-        println!(
-            "{name}: {} features, holdout error {:.2} % as selected, {:.2} % after retraining",
-            chosen.map.len(),
-            100.0 * chosen.best.map_or(f64::NAN, |best| chosen.tried[best].score),
-            100.0 * wrong / evaluation.predicted.len() as f64,
-        );
-    }
+    println!(
+        "mle with the last λ: {cold:.1} s, {} evaluations, objective {:.3}, {}; path / mle: {:.2}",
+        last.evaluations,
+        last.objective,
+        fit.trace.stop,
+        screened / cold
+    );
     Ok(())
 }
 
-/// How long a path took, and its λ_0.
-struct Followed {
-    seconds: f64,
-    lambda: f64,
-}
-
+/// Prints what a path costs and finds; its seconds.
 fn follow(
     name: &str,
     selector: &dyn Selector,
     problem: &Problem<'_>,
-) -> Result<Followed, Box<dyn std::error::Error>> {
-    let (mut iterations, mut evaluations, mut first) = (0, 0, None);
-    let mut last = (0, 0.0, 0.0);
-    let mut observer = |iteration: &crf_core::Iteration| {
+) -> Result<f64, Box<dyn std::error::Error>> {
+    let learner = Mle(Pairing { l2: 1.0, exempt_intercepts: true, ..Pairing::default() });
+    let mut iterations = 0;
+    let mut observer = |_: &crf_core::Iteration| {
         iterations += 1;
-        evaluations = evaluations.max(iteration.evaluations);
         Next::Continue
     };
-    let stop = selector.path(problem, &mut Run::new(Seed::new(1), &mut observer), &mut |candidate| {
-        first.get_or_insert(candidate.features.len());
-        last = (candidate.features.len(), candidate.objective.unwrap_or(f64::NAN), candidate.seconds);
-        Ok(Next::Continue)
-    })?;
-    let mut gradient = vec![0.0; problem.map.len()];
-    let mut likelihood = crf_learn::Sharded::new(crf_learn::Likelihood::new(problem)?);
-    let clock = Instant::now();
-    likelihood.evaluate(&vec![0.0; problem.map.len()], &mut gradient)?;
+    let mut run = Run::new(Seed::new(1), &mut observer);
+    let chosen = choose(selector, &learner, Decode::Posterior, problem, &mut run)?;
+    let last = chosen.tried.last().ok_or("an empty path")?;
     println!(
-        "{name}: {:.1} s, {iterations} iterations, {} features at the end, objective {:.3}, {stop}; one pass over all candidates {:.1} ms",
-        last.2,
-        last.0,
-        last.1,
-        1e3 * clock.elapsed().as_secs_f64()
+        "{name}: {:.1} s, {} models, {iterations} iterations, {} features at the end, objective {:.3}, {}",
+        last.seconds,
+        chosen.tried.len(),
+        last.features,
+        last.objective.unwrap_or(f64::NAN),
+        chosen.stop,
     );
-    let lambda = gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
-    Ok(Followed { seconds: last.2, lambda })
+    if let (Some(valid), Some(best)) = (problem.valid, chosen.best) {
+        let start = chosen.model.as_ref().map(|model| model as &dyn Model);
+        let survivors = Problem { map: &chosen.map, start, ..*problem };
+        let fit = learner.fit(&survivors, &mut Run::new(Seed::new(1), &mut |_| Next::Continue))?;
+        let evaluation = evaluate(&*fit.model, valid, problem.inference, Decode::Posterior)?;
+        println!(
+            "    {} features chosen, holdout error {:.2} % as selected, {:.2} % after retraining",
+            chosen.map.len(),
+            100.0 * chosen.tried[best].score,
+            100.0 * ErrorRate {}.measure(&evaluation)?,
+        );
+    }
+    Ok(last.seconds)
+}
+
+/// max_k |∂ℓ/∂w_k| at w = 0.
+fn steepest(problem: &Problem<'_>) -> Result<f64, Box<dyn std::error::Error>> {
+    let mut gradient = vec![0.0; problem.map.len()];
+    Sharded::new(Likelihood::new(problem)?).evaluate(&vec![0.0; problem.map.len()], &mut gradient)?;
+    Ok(gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max))
 }

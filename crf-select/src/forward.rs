@@ -31,8 +31,9 @@ impl Default for Rounds {
 
 /// What forward selection asks of a round.
 pub(crate) trait Score {
-    /// Writes what each candidate that is not `chosen` promises; 0 or less is not worth adding.
-    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<()>;
+    /// Writes what each candidate that is not `chosen` promises, and says why selection ends if none promises anything; 0 or
+    /// less is not worth adding.
+    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop>;
     /// Whether a fall of the objective was worth adding so many features.
     fn is_worth(&self, _fall: f64, _added: usize) -> bool {
         true
@@ -69,10 +70,10 @@ impl Rounds {
                 return Ok(Stop::Budget);
             }
             scores.fill(0.0);
-            score.score(field, &chosen, &mut scores)?;
+            let end = score.score(field, &chosen, &mut scores)?;
             let best = best(&scores, |k| !chosen[k], room);
             if best.is_empty() {
-                return Ok(Stop::Converged);
+                return Ok(end);
             }
             best.iter().for_each(|&k| chosen[k] = true);
             let features: Vec<usize> = (0..n).filter(|&k| chosen[k]).collect();

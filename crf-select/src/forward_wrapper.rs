@@ -77,9 +77,10 @@ impl Trials<'_> {
 }
 
 impl Score for Trials<'_> {
-    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<()> {
+    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
         let slopes: Vec<f64> = field.gradient.iter().map(|slope| slope.abs()).collect();
-        let tries = best(&slopes, |k| !chosen[k], self.settings.tries.min(self.left));
+        let worth_it = best(&slopes, |k| !chosen[k], self.settings.tries);
+        let tries = &worth_it[..worth_it.len().min(self.left)];
         self.left -= tries.len();
         let support = field.support();
         let now = Self::quality(&Self::model(field, &support)?, &field.problem)?;
@@ -94,6 +95,6 @@ impl Score for Trials<'_> {
         for (&k, gain) in tries.iter().zip(gains.collect::<Result<Vec<f64>>>()?) {
             scores[k] = gain;
         }
-        Ok(())
+        Ok(if tries.len() < worth_it.len() { Stop::Budget } else { Stop::Converged })
     }
 }

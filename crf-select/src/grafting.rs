@@ -44,11 +44,11 @@ struct Slopes {
 }
 
 impl Score for Slopes {
-    fn score(&mut self, field: &Field<'_>, _chosen: &[bool], scores: &mut [f64]) -> Result<()> {
+    fn score(&mut self, field: &Field<'_>, _chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
         // Slopes that training would not follow any further promise nothing.
         let least = self.l1 + self.tolerance;
         scores.iter_mut().zip(&field.gradient).for_each(|(score, slope)| *score = slope.abs() - least);
-        Ok(())
+        Ok(Stop::Converged)
     }
 
     fn is_worth(&self, fall: f64, added: usize) -> bool {

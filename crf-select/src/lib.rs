@@ -23,7 +23,9 @@ mod columns;
 mod field;
 mod forward;
 mod gain;
+mod mean;
 mod penalties;
+mod proximal;
 mod ranking;
 mod trail;
 

@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use crf_core::{Candidate, Problem, Result, Run, Selector, Stop, require};
-use crf_learn::{Exponential, Form, Rho};
+use crf_learn::Rho;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::{Field, Of};
 use crate::forward::best;
+use crate::mean::Mean;
 use crate::penalties::Penalties;
 use crate::trail::{Emit, Trail, narrow};
 
@@ -45,7 +46,7 @@ impl Selector for MEstimatorPath {
 
     fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let rho = Rho::uniform(problem.map);
-        let of: &Of<'_> = &|problem| Ok(Box::new(Exponential::new(Form::Centred, &rho, problem)?));
+        let of: &Of<'_> = &|problem| Ok(Box::new(Mean::new(&rho, problem)?));
         let mut field = Field::new(problem, of)?;
         let Some(keep) = self.keep.filter(|&keep| keep < problem.map.len()) else {
             return self.penalties.follow(&mut field, self.look, &mut Trail::new(emit), run);

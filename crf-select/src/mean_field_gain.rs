@@ -83,7 +83,7 @@ struct Gains<'a> {
 }
 
 impl Score for Gains<'_> {
-    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<()> {
+    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
         let (problem, support) = (&field.problem, field.support());
         let map = narrow(problem.map, &support).into();
         let model = LogLinear::new(map, Field::part(&field.w, &support))?;
@@ -109,7 +109,7 @@ impl Score for Gains<'_> {
                 *score = gain.largest(self.settings.prior);
             }
         });
-        Ok(())
+        Ok(Stop::Converged)
     }
 }
 

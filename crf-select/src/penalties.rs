@@ -1,9 +1,10 @@
 use crf_core::{Next, Result, Run, Stop, require};
-use crf_learn::{Function as _, Optimizer as _, OwlQn, Penalty, StopRule, descend};
+use crf_learn::{Function as _, Penalty, StopRule, descend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
+use crate::proximal::Proximal;
 use crate::trail::Trail;
 
 /// Which ℓ1 penalties a path goes through, and how exactly.
@@ -12,7 +13,7 @@ use crate::trail::Trail;
 /// the one before (Vail 2008, §3.2.3) and begins with its weights (Koh, Kim & Boyd 2007).
 ///
 /// Only candidates that the strong rule expects to enter are trained: those with |∂ℓ/∂w_k| ≥ 2λ_{i+1} − λ_i under the weights
-/// of λ_i (Tibshirani et al. 2012, equation 7), and all that were in before. The rule can be wrong, so every point is
+/// of λ_i (Tibshirani et al. 2012, equation 7), and those in the model. The rule can be wrong, so every point is
 /// held to the optimality conditions of all candidates; those that break them are put in, and the point is
 /// solved again. So the path is the same with and without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,24 +76,30 @@ impl Penalties {
         let map = field.problem.map;
         let exempt: Vec<usize> =
             (0..map.len()).filter(|&k| self.exempt_intercepts && map.is_intercept(k)).collect();
-        let mut inside = vec![!self.screen; map.len()];
         if !exempt.is_empty() {
             let none = Penalty { l1: 0.0, l2: 0.0, exempt_intercepts: true };
             field.train(&exempt, &none, &StopRule { delta: 0.0, ..StopRule::default() }, run)?;
-            exempt.iter().for_each(|&k| inside[k] = true);
         }
         let penalised = (0..map.len()).filter(|k| exempt.binary_search(k).is_err());
         let first = penalised.map(|k| field.gradient[k].abs()).fold(0.0, f64::max);
         let mut at = Lambda { looked: first, next: first * self.decay };
         let last = first * self.floor * (1.0 - 1e-9);
         let mut stop = Stop::Converged;
+        let (mut features, mut steps) = (Vec::new(), Proximal::new(0));
         while at.next >= last && at.next > 0.0 {
             let strong = at.strong(at.next * look.min(AHEAD));
-            admit(&mut inside, |k| field.gradient[k].abs() >= strong);
-            let features: Vec<usize> = (0..inside.len()).filter(|&k| inside[k]).collect();
+            let is_inside = |k: &usize| {
+                !self.screen
+                    || field.w[*k] != 0.0
+                    || field.gradient[*k].abs() >= strong
+                    || exempt.binary_search(k).is_ok()
+            };
+            let inside: Vec<usize> = (0..map.len()).filter(is_inside).collect();
+            steps = steps.carried(&features, &inside);
+            features = inside;
+            let outside: Vec<usize> = (0..map.len()).filter(|k| features.binary_search(k).is_err()).collect();
             let penalty = Penalty { l1: at.next, l2: 0.0, exempt_intercepts: self.exempt_intercepts };
             let end = field.restrict(&features, &penalty, |field, f, point| {
-                let mut steps = OwlQn::default().start(f, &run.seed)?;
                 let mut is_known = true;
                 while at.next >= last {
                     f.set_l1(at.next);
@@ -107,7 +114,7 @@ impl Penalties {
                         delta: 0.0,
                         ..StopRule::default()
                     };
-                    let trace = descend(f, point, &mut *steps, &rule, None, (Vec::new(), 0), run)?;
+                    let trace = descend(f, point, &mut steps, &rule, None, (Vec::new(), 0), run)?;
                     if matches!(trace.stop, Stop::Observer) {
                         return Ok(Some(trace.stop));
                     }
@@ -116,7 +123,7 @@ impl Penalties {
                     if is_known {
                         field.look()?;
                         let bound = at.next * (1.0 + self.tolerance);
-                        if admit(&mut inside, |k| field.gradient[k].abs() > bound) {
+                        if outside.iter().any(|&k| field.gradient[k].abs() > bound) {
                             return Ok(None);
                         }
                     }
@@ -134,8 +141,7 @@ impl Penalties {
                     let looked = if is_known { at.next } else { at.looked };
                     at = Lambda { looked, next: at.next * self.decay };
                     let strong = at.strong(at.next * look);
-                    if is_known && (0..inside.len()).any(|k| !inside[k] && field.gradient[k].abs() >= strong)
-                    {
+                    if is_known && outside.iter().any(|&k| field.gradient[k].abs() >= strong) {
                         return Ok(None);
                     }
                 }
@@ -161,15 +167,4 @@ impl Lambda {
     fn strong(self, ahead: f64) -> f64 {
         2.0 * ahead - self.looked
     }
-}
-
-/// Lets in all candidates that are wanted, and says whether there were any that were not in before.
-fn admit(inside: &mut [bool], wanted: impl Fn(usize) -> bool) -> bool {
-    let mut any = false;
-    for k in 0..inside.len() {
-        let new = !inside[k] && wanted(k);
-        inside[k] |= new;
-        any |= new;
-    }
-    any
 }

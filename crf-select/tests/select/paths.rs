@@ -3,7 +3,7 @@
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Learner as _, Next, Problem, Selector, Stop};
 use crf_learn::{Likelihood, Mle, Pairing, Sharded, StopRule};
-use crf_select::{Grafting, L1Path, Penalties, Rounds};
+use crf_select::{ForwardWrapper, Grafting, L1Path, Penalties, Rounds};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
@@ -157,6 +157,8 @@ fn paths_end_where_they_are_told_to() {
     let problem = encoded.problem(&INFERENCE);
     let (shown, stop) = path(&L1Path(Penalties { most: Some(4), ..Penalties::default() }), &problem);
     assert!(stop == Stop::Budget && shown.iter().all(|point| point.features.len() <= 4) && !shown.is_empty());
+    let (shown, stop) = path(&ForwardWrapper { budget: 5, tries: 2, ..ForwardWrapper::default() }, &problem);
+    assert!(stop == Stop::Budget && shown.len() <= 3, "{stop} after {} rounds", shown.len());
     let mut n = 0;
     let stop = quiet(1, |run| {
         L1Path::default().path(&problem, run, &mut |_| {
