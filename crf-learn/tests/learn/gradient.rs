@@ -1,9 +1,7 @@
 //! The likelihood's gradient against central differences, for every kind of feature.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
-use common::{Draw, Encoded, INFERENCE, data};
+use crate::common::{Draw, Encoded, INFERENCE, data};
 use crf_core::{Constraints, Dataset, Problem, Result};
 use crf_learn::Function as _;
 use crf_learn::{

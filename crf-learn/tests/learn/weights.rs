@@ -1,9 +1,7 @@
 //! A sequence that counts twice is as good as the sequence twice.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
-use common::{Draw, Encoded, INFERENCE, data, quiet};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Dataset, DatasetBuilder, Fit, Learner, Value};
 use crf_learn::{
     Emission, Form, Hmm, Logistic, MEstimator, Mle, Pairing, PseudoLikelihood, Reference, Ssvm,

@@ -1,11 +1,9 @@
 //! Chains whose node potentials come from a net.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
+use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, Decode, Features, Fit, Learner, Model,
     Problem, Schema, Seed, Source as _, Stop, Value, evaluate,

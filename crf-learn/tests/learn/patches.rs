@@ -1,11 +1,9 @@
 //! Objectives over patches: values against their definition, gradients against central differences.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, quiet, random_weights, slope_error};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet, random_weights, slope_error};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Edge, Graph, Label, Learner as _, LogLinear,
     Model as _, NodeKind, Relation, Schema, Scratch, Seed, Value,

@@ -1,9 +1,7 @@
 //! Optimizers that go from batch to batch, against those that look at all data.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
-use common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
 use crf_core::{Learner, Problem, Result};
 use crf_learn::{
     Adam, Conditionals, Exponential, Form, Likelihood, MEstimator, Mle, Objective, Optimizer, Pairing,

@@ -1,11 +1,9 @@
 //! A hidden Markov model trained discriminatively lies between its beginning and the CRF with its features.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Draw, INFERENCE, data, on_threads, quiet, text};
+use crate::common::{Draw, INFERENCE, data, on_threads, quiet, text};
 use crf_core::{Dataset, Decode, Features, Fit, Learner, Problem, Stop, evaluate};
 use crf_learn::{DiscriminativeHmm, Hmm, Mle};
 use proptest::prelude::*;

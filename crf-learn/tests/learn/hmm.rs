@@ -1,11 +1,9 @@
 //! A hidden Markov model and the CRF it is converted to give the same posteriors.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Draw, INFERENCE, data, quiet};
+use crate::common::{Draw, INFERENCE, data, quiet};
 use crf_core::{
     Beliefs, Corpus, EdgeBeliefs, Features, Inference as _, Learner as _, Model, Problem, Scratch,
 };

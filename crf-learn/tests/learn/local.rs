@@ -2,11 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![cfg(feature = "linfa")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, quiet};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Decode, Features, Label, Learner, Problem, Seed, Source as _, Stop, evaluate};
 use crf_datasets::{CoupledChains, Ocr};
 use crf_inference::JunctionTree;

@@ -1,12 +1,10 @@
 //! Training on graphs: gradients against central differences, weights against the truth and each other.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
-use common::{Encoded, quiet, random_weights, slope_error};
+use crate::common::{Encoded, quiet, random_weights, slope_error};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Edge, Graph, Inference, Learner as _, NodeKind,
     Relation, Schema, Seed, Source as _, Value,

@@ -1,11 +1,9 @@
 //! Boosting with virtual evidence: step by step as LogitBoost where there is nothing virtual, and the right relations elsewhere.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
+use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
 use crf_core::{Decode, Error, Features, Inference, Learner, Model, Problem, Seed, Source, Stop, evaluate};
 use crf_datasets::{CoupledChains, ExtraEdges, Linked, Size, WeakObservations};
 use crf_inference::{BeliefPropagation, JunctionTree};

@@ -1,9 +1,7 @@
 //! Trained weights against the conditions that only an optimum fulfils.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
-use common::{Draw, Encoded, INFERENCE, data, quiet};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use std::sync::Arc;
 
 use crf_core::{Iteration, Learner, Next, Problem, Run, Seed, Stop};

@@ -1,9 +1,7 @@
 //! The perceptron against a plain one that keeps every weight vector, and its rules for stopping.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
-use common::{Draw, Encoded, INFERENCE, data, quiet};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{
     Constraints, Inference as _, Label, Learner as _, Problem, Scorer, Scratch, Seed, Source as _, Stop,
 };

@@ -1,9 +1,7 @@
 //! Weights of labels: the same as sequences that come so many times.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
-use common::{Draw, Encoded, INFERENCE, data, quiet, text};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet, text};
 use crf_core::{Dataset, Learner};
 use crf_inference::BeliefPropagation;
 use proptest::prelude::*;

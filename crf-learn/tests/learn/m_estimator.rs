@@ -1,12 +1,10 @@
 //! The M-estimator: towards the truth as data grow, at a fraction of the likelihood's cost, and what that is worth.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, Features, Inference as _, Learner,
     LogLinear, Model as _, Problem, Schema, Scratch, Seed, Source as _, Value, evaluate,

@@ -1,11 +1,9 @@
 //! Boosted trees: leaves by hand, losses that fall, the same bits at any number of threads, and models that last.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
+use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, Features, Learner, Model, Problem,
     Schema, Seed, Source, Stop, Value, evaluate,

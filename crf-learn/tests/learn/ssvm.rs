@@ -1,12 +1,10 @@
 //! The solvers of the structural SVM against the whole quadratic program, and what must hold at every iteration.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::{Draw, Encoded, INFERENCE, data, on_threads, quiet};
+use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet};
 use crf_core::{
     Alphabet, Constraints, Dataset, DatasetBuilder, Decode, Inference, Label, Learner, Problem, Schema,
     Scorer, Scratch, Stop, Trace, Value, evaluate, oracle,
