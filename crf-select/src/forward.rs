@@ -29,6 +29,9 @@ impl Default for Rounds {
     }
 }
 
+/// Rounds in a row in which training gained nothing before selection gives up.
+const MOST_FRUITLESS: usize = 10;
+
 /// What forward selection asks of a round.
 pub(crate) trait Score {
     /// Writes what each candidate that is not `chosen` promises, and says why selection ends if none promises anything; 0 or
@@ -63,6 +66,8 @@ impl Rounds {
         let n = field.w.len();
         let (mut chosen, mut scores) = (vec![false; n], vec![0.0; n]);
         let (mut objective, penalty) = (field.value, self.penalty());
+        // What promised something and gave nothing, as a copy of a chosen feature does, is left out until something else helped.
+        let (mut is_fruitless, mut n_fruitless) = (vec![false; n], 0);
         loop {
             let n_chosen = chosen.iter().filter(|&&chosen| chosen).count();
             let room = self.most.map_or(n, |most| most.saturating_sub(n_chosen)).min(self.per_round);
@@ -71,16 +76,25 @@ impl Rounds {
             }
             scores.fill(0.0);
             let end = score.score(field, &chosen, &mut scores)?;
-            let best = best(&scores, |k| !chosen[k], room);
+            let best = best(&scores, |k| !chosen[k] && !is_fruitless[k], room);
             if best.is_empty() {
-                return Ok(end);
+                return Ok(if n_fruitless > 0 { Stop::NoProgress } else { end });
             }
             best.iter().for_each(|&k| chosen[k] = true);
             let features: Vec<usize> = (0..n).filter(|&k| chosen[k]).collect();
             let now = field.train(&features, &penalty, &self.stop, run)?;
             if now >= objective {
-                return Ok(Stop::NoProgress);
+                n_fruitless += 1;
+                if n_fruitless == MOST_FRUITLESS {
+                    return Ok(Stop::NoProgress);
+                }
+                for &k in &best {
+                    (chosen[k], is_fruitless[k]) = (false, true);
+                }
+                continue;
             }
+            is_fruitless.fill(false);
+            n_fruitless = 0;
             if !score.is_worth(objective - now, best.len()) {
                 return Ok(Stop::Converged);
             }
@@ -106,4 +120,65 @@ pub(crate) fn best(scores: &[f64], is_free: impl Fn(usize) -> bool, room: usize)
     }
     order.sort_unstable_by(descending);
     order
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::field::likelihood;
+    use crf_core::{
+        Alphabet, Candidate, Channel, ChannelKind, DatasetBuilder, Features, Iteration, Problem, Schema,
+        Seed, Value,
+    };
+    use crf_inference::ForwardBackward;
+    use std::sync::Arc;
+
+    /// Promises most of what is never anything but zero.
+    struct Misled(Vec<String>);
+
+    impl Score for Misled {
+        fn score(&mut self, _field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
+            for ((score, name), _) in
+                scores.iter_mut().zip(&self.0).zip(chosen).filter(|(_, chosen)| !**chosen)
+            {
+                *score = if name.contains("zero") { 2.0 } else { 1.0 };
+            }
+            Ok(Stop::Converged)
+        }
+    }
+
+    #[test]
+    fn a_candidate_that_gives_nothing_does_not_end_the_path() {
+        let channel = |name: &str| Channel { name: name.into(), kind: ChannelKind::Real };
+        let channels = vec![channel("zero"), channel("x"), channel("z")];
+        let mut data =
+            DatasetBuilder::new(Arc::new(Schema::chain(channels, Alphabet::new(["a", "b"])).unwrap()));
+        for t in 0..40 {
+            let (x, z) = (f64::from(t % 7) - 3.0, f64::from(t % 5) - 2.0);
+            data.push(&[0.0, x, z].map(Value::Real), Some(u32::from(x + z + f64::from(t % 3) > 1.0)))
+                .unwrap();
+        }
+        data.end_chain().unwrap();
+        let data = data.finish();
+        let features: Features = serde_json::from_str(r#"[{"state": "value"}]"#).unwrap();
+        let fitted = features.fit(&data).unwrap();
+        let train = fitted.encode(Arc::new(data)).unwrap();
+        let (map, inference) = (Arc::new(fitted.map(&train).unwrap()), ForwardBackward::default());
+        let problem = Problem::new(&train, &map, &inference);
+        let names: Vec<String> = (0..map.len()).map(|k| map.name(k)).collect();
+        let mut field = Field::new(&problem, &likelihood).unwrap();
+        let mut sizes = Vec::new();
+        let mut emit = |tried: Candidate<'_>| {
+            sizes.push(tried.features.len());
+            Ok(Next::Continue)
+        };
+        let mut trail = Trail::new(&mut emit);
+        let mut go_on = |_: &Iteration| Next::Continue;
+        let run = &mut Run::new(Seed::new(1), &mut go_on);
+        let rounds = Rounds { l2: 0.1, ..Rounds::default() };
+        let stop = rounds.forward(&mut field, &mut Misled(names.clone()), &mut trail, run).unwrap();
+        assert_eq!((stop, sizes), (Stop::NoProgress, vec![1, 2, 3, 4]));
+        assert!(field.support().iter().all(|&k| !names[k].contains("zero")), "{:?}", field.w);
+    }
 }
