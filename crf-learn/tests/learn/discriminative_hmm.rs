@@ -1,5 +1,4 @@
 //! A hidden Markov model trained discriminatively lies between its beginning and the CRF with its features.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 

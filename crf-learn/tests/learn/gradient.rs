@@ -1,5 +1,4 @@
 //! The likelihood's gradient against central differences, for every kind of feature.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::common::{Draw, Encoded, INFERENCE, data};
 use crf_core::{Constraints, Dataset, Problem, Result};

@@ -1,5 +1,4 @@
 //! Boosted trees: leaves by hand, losses that fall, the same bits at any number of threads, and models that last.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 

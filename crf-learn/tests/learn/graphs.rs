@@ -1,5 +1,4 @@
 //! Training on graphs: gradients against central differences, weights against the truth and each other.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
 //! A hidden Markov model and the CRF it is converted to give the same posteriors.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 

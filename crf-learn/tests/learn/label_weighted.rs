@@ -1,5 +1,4 @@
 //! Weights of labels: the same as sequences that come so many times.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet, text};
 use crf_core::{Dataset, Learner};

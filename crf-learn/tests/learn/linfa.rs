@@ -1,5 +1,4 @@
 //! The learners behind linfa's traits.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![cfg(feature = "linfa")]
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};

@@ -1,5 +1,4 @@
 //! Classifiers of single positions against the models without edges that they are.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![cfg(feature = "linfa")]
 
 use std::sync::Arc;

@@ -1,5 +1,4 @@
 //! The M-estimator: towards the truth as data grow, at a fraction of the likelihood's cost, and what that is worth.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
 //! The tests of learners, in one program: each of its own would be linked with all of the toolkit anew.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 #[path = "../common/mod.rs"]
 mod common;

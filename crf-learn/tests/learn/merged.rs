@@ -1,5 +1,4 @@
 //! Features that the data do not tell apart are trained as one: the steps are those of training them all.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Chains whose node potentials come from a net.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 

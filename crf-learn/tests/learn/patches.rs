@@ -1,5 +1,4 @@
 //! Objectives over patches: values against their definition, gradients against central differences.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 

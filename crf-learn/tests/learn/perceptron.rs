@@ -1,5 +1,4 @@
 //! The perceptron against a plain one that keeps every weight vector, and its rules for stopping.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{

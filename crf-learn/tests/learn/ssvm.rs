@@ -1,5 +1,4 @@
 //! The solvers of the structural SVM against the whole quadratic program, and what must hold at every iteration.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

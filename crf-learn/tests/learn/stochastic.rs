@@ -1,5 +1,4 @@
 //! Optimizers that go from batch to batch, against those that look at all data.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
 use crf_core::{Learner, Problem, Result};

@@ -1,5 +1,4 @@
 //! Boosting with virtual evidence: step by step as LogitBoost where there is nothing virtual, and the right relations elsewhere.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
 

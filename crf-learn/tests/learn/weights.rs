@@ -1,5 +1,4 @@
 //! A sequence that counts twice is as good as the sequence twice.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Dataset, DatasetBuilder, Fit, Learner, Value};
