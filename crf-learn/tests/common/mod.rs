@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, FeatureMap, Features, Fit, Inference,
-    Next, Problem, Run, Schema, Seed, Value,
+    Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, Decode, FeatureMap, Features, Fit,
+    Inference, Learner, Model, Next, Problem, Run, Schema, Seed, Value, evaluate,
 };
 use crf_inference::ForwardBackward;
 use crf_learn::{Objective, Sharded};
@@ -19,6 +19,18 @@ pub(crate) fn quiet<R>(seed: u64, f: impl FnOnce(&mut Run<'_>) -> R) -> R {
 /// What `f` gives on a pool of so many threads.
 pub(crate) fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(f)
+}
+
+/// −log p(Y | X) of data under a model, by exact inference on chains.
+pub(crate) fn log_loss(model: &dyn Model, x: &Corpus) -> f64 {
+    let answers = evaluate(model, x, &INFERENCE, Decode::Posterior).unwrap();
+    let log_likelihood = answers.probabilities.unwrap().log_likelihood;
+    (0..x.len()).map(|i| -x.data().weight(i) * log_likelihood[i]).sum()
+}
+
+/// What a learner makes of a problem on so many threads, as its file has it.
+pub(crate) fn trained(learner: &dyn Learner, problem: &Problem<'_>, threads: usize, seed: u64) -> String {
+    text(&on_threads(threads, || quiet(seed, |run| learner.fit(problem, run))).unwrap())
 }
 
 /// A model as its file has it: the same for the same model.
@@ -90,6 +102,14 @@ impl Encoded {
         let fitted = features.fit(&data).unwrap();
         let corpus = fitted.encode(Arc::new(data)).unwrap();
         Encoded { map: Arc::new(fitted.map(&corpus).unwrap()), corpus }
+    }
+
+    /// With other data, encoded by the same functions.
+    pub(crate) fn with_valid(features: &str, train: Dataset, valid: Dataset) -> (Self, Corpus) {
+        let features: Features = serde_json::from_str(features).unwrap();
+        let fitted = features.fit(&train).unwrap();
+        let [corpus, valid] = [train, valid].map(|data| fitted.encode(Arc::new(data)).unwrap());
+        (Encoded { map: Arc::new(fitted.map(&corpus).unwrap()), corpus }, valid)
     }
 
     pub(crate) fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {

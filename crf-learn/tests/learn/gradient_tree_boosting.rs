@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
+use crate::common::{Draw, Encoded, INFERENCE, data, log_loss, quiet, text, trained};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, Features, Learner, Model, Problem,
     Schema, Seed, Source, Stop, Value, evaluate,
@@ -113,10 +113,7 @@ fn threads_change_nothing_and_seeds_do() {
     let encoded = Encoded::new(FEATURES, data(&draw));
     for gradient in ALL {
         let learner = GradientTreeBoosting { rows: 0.7, columns: 0.5, ..small(gradient) };
-        let train = |threads, seed| {
-            let fit = || quiet(seed, |run| learner.fit(&encoded.problem(&INFERENCE), run));
-            text(&on_threads(threads, fit).unwrap())
-        };
+        let train = |threads, seed| trained(&learner, &encoded.problem(&INFERENCE), threads, seed);
         assert_eq!(train(1, 1), train(3, 1));
         assert_ne!(train(1, 1), train(1, 2));
     }
@@ -151,12 +148,8 @@ fn a_saved_model_says_the_same() {
 #[test]
 fn validation_data_end_the_training() {
     let draw = |sequences, seed| data(&Draw { sequences, length: 10, labels: 4, unlabelled: 0, seed });
-    let features: Features = serde_json::from_str(FEATURES).unwrap();
-    let (train, valid) = (draw(4, 1), draw(30, 2));
-    let fitted = features.fit(&train).unwrap();
-    let [train, valid] = [train, valid].map(|data| fitted.encode(Arc::new(data)).unwrap());
-    let map = Arc::new(fitted.map(&train).unwrap());
-    let problem = Problem { valid: Some(&valid), ..Problem::new(&train, &map, &INFERENCE) };
+    let (train, valid) = Encoded::with_valid(FEATURES, draw(4, 1), draw(30, 2));
+    let problem = Problem { valid: Some(&valid), ..train.problem(&INFERENCE) };
     for gradient in ALL {
         let learner = GradientTreeBoosting { rounds: 300, patience: 5, ..small(gradient) };
         let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
@@ -166,9 +159,7 @@ fn validation_data_end_the_training() {
         let best = losses.iter().copied().fold(f64::INFINITY, f64::min);
         assert_eq!(best, losses[losses.len() - 6]);
         if gradient == Gradient::Likelihood {
-            let answers = evaluate(&*fit.model, &valid, &INFERENCE, Decode::Posterior).unwrap();
-            let log_likelihood = answers.probabilities.unwrap().log_likelihood;
-            let loss: f64 = (0..valid.len()).map(|i| -valid.data().weight(i) * log_likelihood[i]).sum();
+            let loss = log_loss(&*fit.model, &valid);
             assert!((loss - best).abs() < 1e-9 * best, "{loss} vs {best}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet, text, trained};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, Decode, Features, Fit, Learner, Model,
     Problem, Schema, Seed, Source as _, Stop, Value, evaluate,
@@ -77,10 +77,7 @@ fn threads_change_nothing_and_seeds_do() {
             adam: adam(0.003, 300),
             ..NeuralChain::default()
         };
-        let train = |threads, seed| {
-            let fit = || quiet(seed, |run| learner.fit(&encoded.problem(&INFERENCE), run));
-            text(&on_threads(threads, fit).unwrap())
-        };
+        let train = |threads, seed| trained(&learner, &encoded.problem(&INFERENCE), threads, seed);
         assert_eq!(train(1, 1), train(2, 1));
         assert_ne!(train(1, 1), train(1, 2));
     }
@@ -153,12 +150,8 @@ fn transition_weights_come_to_their_optimum_beside_the_net() {
 #[test]
 fn validation_data_end_the_training() {
     let draw = |sequences, seed| data(&Draw { sequences, length: 10, labels: 4, unlabelled: 0, seed });
-    let features: Features = serde_json::from_str(FEATURES).unwrap();
-    let (train, valid) = (draw(4, 1), draw(30, 2));
-    let fitted = features.fit(&train).unwrap();
-    let [train, valid] = [train, valid].map(|data| fitted.encode(Arc::new(data)).unwrap());
-    let map = Arc::new(fitted.map(&train).unwrap());
-    let problem = Problem { valid: Some(&valid), ..Problem::new(&train, &map, &INFERENCE) };
+    let (train, valid) = Encoded::with_valid(FEATURES, draw(4, 1), draw(30, 2));
+    let problem = Problem { valid: Some(&valid), ..train.problem(&INFERENCE) };
     for training in [Training::Classifier, Training::Joint] {
         let learner = NeuralChain {
             hidden: vec![64],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet, text};
+use crate::common::{Draw, Encoded, INFERENCE, data, log_loss, on_threads, quiet, text};
 use crf_core::{Decode, Error, Features, Inference, Learner, Model, Problem, Seed, Source, Stop, evaluate};
 use crf_datasets::{CoupledChains, ExtraEdges, Linked, Size, WeakObservations};
 use crf_inference::{BeliefPropagation, JunctionTree};
@@ -210,19 +210,13 @@ fn a_boosted_hmm_counts_its_transitions() {
 #[test]
 fn validation_data_end_boosted_random_fields() {
     let draw = |sequences, seed| data(&Draw { sequences, length: 15, labels: 3, unlabelled: 0, seed });
-    let features: Features = serde_json::from_str(FEATURES).unwrap();
-    let (train, valid) = (draw(4, 1), draw(30, 2));
-    let fitted = features.fit(&train).unwrap();
-    let [train, valid] = [train, valid].map(|data| fitted.encode(Arc::new(data)).unwrap());
-    let map = Arc::new(fitted.map(&train).unwrap());
-    let problem = Problem { valid: Some(&valid), ..Problem::new(&train, &map, &INFERENCE) };
+    let (train, valid) = Encoded::with_valid(FEATURES, draw(4, 1), draw(30, 2));
+    let problem = Problem { valid: Some(&valid), ..train.problem(&INFERENCE) };
     let learner = BoostedRandomField { rounds: 200, patience: 5, ..BoostedRandomField::default() };
     let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
     assert_eq!(fit.trace.stop, Stop::Holdout);
     let best = fit.trace.iterations.iter().map(|round| round.holdout.unwrap()).fold(f64::INFINITY, f64::min);
-    let answers = evaluate(&*fit.model, &valid, &INFERENCE, Decode::Posterior).unwrap();
-    let log_likelihood = answers.probabilities.unwrap().log_likelihood;
-    let loss: f64 = (0..valid.len()).map(|i| -valid.data().weight(i) * log_likelihood[i]).sum();
+    let loss = log_loss(&*fit.model, &valid);
     assert!((loss - best).abs() < 1e-9 * best, "{loss} vs {best}");
 }
 
