@@ -2,7 +2,7 @@
 
 mod data;
 
-use crf_core::{Inference, Learner, Next, Problem, Run, Seed};
+use crf_core::{Inference, Learner, Problem};
 use crf_inference::{BeliefPropagation, ForwardBackward};
 use crf_learn::{BoostedRandomField, Gradient, GradientTreeBoosting, VirtualEvidenceBoosting};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -39,10 +39,7 @@ fn rounds(c: &mut Criterion) {
             let inference: &dyn Inference = if name.ends_with("trees") { &chains } else { &graphs };
             let problem = Problem::new(&train, &map, inference);
             group.bench_function(BenchmarkId::new(name, format!("N{sequences}-F{attributes}")), |b| {
-                b.iter(|| {
-                    let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-                    learner.fit(&problem, &mut Run::new(Seed::new(1), &mut go_on)).expect("a fit")
-                });
+                b.iter(|| data::train(&*learner, &problem));
             });
         }
     }

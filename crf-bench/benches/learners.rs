@@ -2,7 +2,7 @@
 
 mod data;
 
-use crf_core::{Learner, Next, Problem, Run, Seed};
+use crf_core::{Learner, Problem};
 use crf_inference::ForwardBackward;
 use crf_learn::{
     Mle, Pairing, PassiveAggressive, Perceptron, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack,
@@ -40,10 +40,7 @@ fn rounds(c: &mut Criterion) {
     for (name, learner) in learners() {
         group.throughput(Throughput::Elements(u64::from(ROUNDS) * train.data().n_positions() as u64));
         group.bench_function(BenchmarkId::new(name, "N400-L10-F10"), |b| {
-            b.iter(|| {
-                let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-                learner.fit(&problem, &mut Run::new(Seed::new(1), &mut go_on)).expect("a fit")
-            });
+            b.iter(|| data::train(&*learner, &problem));
         });
     }
     group.finish();

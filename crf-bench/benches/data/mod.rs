@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Corpus, DatasetBuilder, FeatureMap, Features, Schema, Seed, Value,
+    Alphabet, Channel, ChannelKind, Corpus, DatasetBuilder, FeatureMap, Features, Fit, Learner, Next,
+    Problem, Run, Schema, Seed, Value,
 };
 use rand::RngExt as _;
 
@@ -31,4 +32,10 @@ pub(crate) fn corpus(sequences: usize, labels: usize, active: usize) -> (Corpus,
     let corpus = fitted.encode(Arc::new(data)).expect("the data are finite");
     let map = Arc::new(fitted.map(&corpus).expect("the map is small"));
     (corpus, map)
+}
+
+/// Trains a model, which nobody watches.
+#[allow(dead_code, reason = "not every bench trains")]
+pub(crate) fn train(learner: &dyn Learner, problem: &Problem<'_>) -> Fit {
+    learner.fit(problem, &mut Run::new(Seed::new(1), &mut |_| Next::Continue)).expect("a fit")
 }
