@@ -53,6 +53,26 @@ impl Rows {
         self.end_row();
     }
 
+    /// The matrix turned over: a row for each of so many columns, which lists the rows in which it is not zero, ascending.
+    pub fn transposed(&self, n_columns: usize) -> Rows {
+        let one_starts = starts(&self.one_columns, n_columns);
+        let value_starts = starts(&self.value_columns, n_columns);
+        let [mut one_at, mut value_at] = [one_starts.clone(), value_starts.clone()];
+        let mut one_columns = vec![0; self.one_columns.len()];
+        let (mut value_columns, mut values) = (vec![0; self.values.len()], vec![0.0; self.values.len()]);
+        for r in 0..self.len() {
+            for &column in self.ones(r) {
+                one_columns[next(&mut one_at[column as usize])] = r as u32;
+            }
+            let (columns, of_row) = self.valued(r);
+            for (&column, &value) in columns.iter().zip(of_row) {
+                let at = next(&mut value_at[column as usize]);
+                (value_columns[at], values[at]) = (r as u32, value);
+            }
+        }
+        Rows { one_starts, one_columns, value_starts, value_columns, values }
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.one_starts.len() - 1
@@ -98,5 +118,42 @@ impl Rows {
         let (columns, values) = self.valued(r);
         let ones = self.ones(r).iter().map(|&column| (column, 1.0));
         ones.chain(columns.iter().copied().zip(values.iter().copied()))
+    }
+}
+
+/// Where the entries of each column start once they stand by column.
+fn starts(columns: &[u32], n_columns: usize) -> Vec<usize> {
+    let mut starts = vec![0; n_columns + 1];
+    columns.iter().for_each(|&column| starts[column as usize + 1] += 1);
+    (0..n_columns).for_each(|column| starts[column + 1] += starts[column]);
+    starts
+}
+
+/// A place, and on to the one behind it.
+fn next(at: &mut usize) -> usize {
+    *at += 1;
+    *at - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn turning_over_twice_changes_nothing(rows in prop::collection::vec(
+            prop::collection::btree_map(0..7_u32, prop_oneof![Just(1.0), Just(2.5), Just(-1.0)], 0..5), 0..9)) {
+            let mut matrix = Rows::default();
+            rows.iter().for_each(|row| matrix.push(row.iter().map(|(&column, &value)| (column, value))));
+            let turned = matrix.transposed(7);
+            for (r, row) in rows.iter().enumerate() {
+                for column in 0..7 {
+                    let found = turned.row(column as usize).find(|(at, _)| *at == r as u32);
+                    prop_assert_eq!(found.map(|(_, value)| value), row.get(&column).copied());
+                }
+            }
+            prop_assert_eq!(turned.transposed(rows.len()), matrix);
+        }
     }
 }

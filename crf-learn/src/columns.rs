@@ -1,5 +1,8 @@
 use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{Corpus, FeatureMap, Incidence, Label, Rows};
+use rayon::prelude::*;
+
+use crate::chords::Chords;
 
 /// The features of all true patches, less what they are on average under a distribution ρ over the labels of each kind of
 /// node, as one sparse matrix: F_t(y_t) − Σ_k ρ(k) F_t(k).
@@ -9,30 +12,44 @@ use crf_core::{Corpus, FeatureMap, Incidence, Label, Rows};
 /// labels with which the family has none. Its weight is the member's, less the family's mean: so an iteration makes each
 /// mean once, and a position costs as much as it has functions, however many labels there are. Columns stand in the order
 /// in which they first occur, so those of one position are near each other; what never occurs has no place.
+///
+/// The matrix is kept twice. Products with weights read it by position and products with positions by column: reading is
+/// cheaper than adding to numbers all over a vector, and each number has one writer. Both have chords of columns in place of
+/// their members.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    rows: Rows, // [positions]
+    rows: Rows,    // [positions]
+    turned: Rows,  // [columns and chords]
+    members: Rows, // [chords]
     families: Families,
     places: Vec<u32>, // of the columns of each family in turn, that of no member last; or `ABSENT`
-    weights: Vec<f64>, // [columns] by place
+    weights: Vec<f64>, // [columns by place, and chords]
+    sums: Vec<f64>,   // the same
 }
 
 /// Where a column stands that does not occur.
 const ABSENT: u32 = u32::MAX;
+/// How many families that follow each other may have a chord together.
+const NEIGHBOURS: usize = 4;
+/// How many columns are summed up at a time.
+const STRIPE: usize = 1 << 10;
+/// Entries below which one thread sums up all columns.
+const WORTH_SHARING: usize = 100_000;
 
 impl Columns {
     /// The patches of a corpus at its true labels; `rho` are the shares of the labels of each kind of node.
     pub(crate) fn new(map: &FeatureMap, x: &Corpus, truth: &[Label], rho: &[Vec<f64>]) -> Self {
         let (families, edge_at) = Families::new(map, rho);
         let mut places = vec![ABSENT; families.members.len() + families.starts.len() - 1];
-        let (data, mut rows, mut entries, mut n_columns) = (x.data(), Rows::default(), Vec::new(), 0);
+        let (data, mut rows, mut entries) = (x.data(), Rows::default(), Vec::new());
+        let mut group_of = Vec::new(); // [columns]
         let (state, transition) = (map.state(), map.transition());
         for i in 0..data.len() {
             let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
             for (n, t) in data.range(i).enumerate() {
                 let mut see = |g, value| {
                     let column = families.find(g as usize, state.find(g, truth[n]));
-                    entries.extend(column.map(|column| (column, value)));
+                    entries.extend(column.map(|column| (g as usize, column, value)));
                 };
                 x.nodes().for_each(t, &mut see);
                 let base = x.node_base().iter().filter(|(g, _)| state.owner(*g) == shape.kind(n));
@@ -45,30 +62,34 @@ impl Columns {
                     let at = truth[other as usize] as usize + if is_head { shape.card(v) } else { 0 };
                     let mut see = |g, value| {
                         let feature = transition.find(g, pair).map(|k| state.len() + k);
-                        let column = families.find(edge_at[g as usize] + at, feature);
-                        entries.extend(column.map(|column| (column, value)));
+                        let family = edge_at[g as usize] + at;
+                        let column = families.find(family, feature);
+                        entries.extend(column.map(|column| (family, column, value)));
                     };
                     x.edge_rows().for_each(x.rows_of_edges(i)[edge as usize] as usize, &mut see);
                     let relation = shape.relation(edge as usize);
                     let base = x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation);
                     base.for_each(|&(g, value)| see(g, value));
                 }
-                rows.push(entries.drain(..).map(|(column, value)| {
+                rows.push(entries.drain(..).map(|(family, column, value)| {
                     let place: &mut u32 = &mut places[column];
                     if *place == ABSENT {
-                        *place = n_columns;
-                        n_columns += 1;
+                        *place = group_of.len() as u32;
+                        group_of.push((family / NEIGHBOURS) as u32);
                     }
                     (*place, value)
                 }));
             }
         }
-        Columns { rows, families, places, weights: vec![0.0; n_columns as usize] }
+        let Chords { rows, members } = Chords::find(&rows, &group_of);
+        let n = group_of.len() + members.len();
+        let turned = rows.transposed(n);
+        Columns { rows, turned, members, families, places, weights: vec![0.0; n], sums: vec![0.0; n] }
     }
 
-    /// How many columns there are.
-    pub(crate) fn len(&self) -> usize {
-        self.weights.len()
+    /// How many positions there are.
+    pub(crate) fn n_positions(&self) -> usize {
+        self.rows.len()
     }
 
     /// How many entries a position has.
@@ -78,7 +99,9 @@ impl Columns {
 
     /// Takes on the weights of features; unless `centred`, means are left out.
     pub(crate) fn update(&mut self, w: &[f64], centred: bool) {
-        let Columns { families, places, weights, .. } = self;
+        let Columns { members, families, places, weights, .. } = self;
+        let n_columns = weights.len() - members.len();
+        let (weights, of_chords) = weights.split_at_mut(n_columns);
         families.for_each(places, |members, places| {
             let mut mean = 0.0;
             for &(feature, rho) in members.iter().filter(|_| centred) {
@@ -91,30 +114,53 @@ impl Columns {
                 }
             }
         });
+        dispatch(Multiply { rows: members, by: weights, start: 0, out: of_chords });
     }
 
     /// Writes −w·(row) to `out` for each of some positions.
     pub(crate) fn multiply(&self, positions: std::ops::Range<usize>, out: &mut [f64]) {
-        dispatch(Multiply { columns: self, start: positions.start, out });
+        dispatch(Multiply { rows: &self.rows, by: &self.weights, start: positions.start, out });
+        out.iter_mut().for_each(|product| *product = -*product);
     }
 
-    /// Adds the rows of positions, each times its factor, to `out`.
-    pub(crate) fn add_rows(&self, positions: std::ops::Range<usize>, factors: &[f64], out: &mut [f64]) {
-        for (t, &factor) in positions.zip(factors) {
-            for &column in self.rows.ones(t) {
-                out[column as usize] += factor;
-            }
-            let (columns, values) = self.rows.valued(t);
-            for (&column, value) in columns.iter().zip(values) {
-                out[column as usize] += factor * value;
-            }
+    /// Sums up the rows of all positions, each times its factor.
+    pub(crate) fn sum(&mut self, factors: &[f64]) {
+        let Columns { turned, sums, .. } = self;
+        let sum = |(stripe, out): (usize, &mut [f64])| {
+            dispatch(Multiply { rows: turned, by: factors, start: stripe * STRIPE, out });
+        };
+        if turned.n_entries() < WORTH_SHARING {
+            sums.chunks_mut(STRIPE).enumerate().for_each(sum);
+        } else {
+            sums.par_chunks_mut(STRIPE).enumerate().for_each(sum);
+        }
+        self.spread();
+    }
+
+    /// Sums up the rows of some positions, each times its factor among those of all.
+    pub(crate) fn sum_some(&mut self, positions: impl Iterator<Item = usize>, factors: &[f64]) {
+        let Columns { rows, sums, .. } = self;
+        sums.fill(0.0);
+        for t in positions {
+            rows.for_each(t, |column, value| sums[column as usize] += factors[t] * value);
+        }
+        self.spread();
+    }
+
+    /// Hands the sums of chords to their columns.
+    fn spread(&mut self) {
+        let Columns { members, sums, .. } = self;
+        let n_columns = sums.len() - members.len();
+        let (sums, of_chords) = sums.split_at_mut(n_columns);
+        for (chord, &sum) in of_chords.iter().enumerate() {
+            members.ones(chord).iter().for_each(|&column| sums[column as usize] += sum);
         }
     }
 
-    /// Adds to features what sums over columns come to: `own` times that of their column, and `mean` times what they have
+    /// Adds to features what the sums over columns come to: `own` times that of their column, and `mean` times what they have
     /// in the mean of their family.
-    pub(crate) fn unpack(&self, sums: &[f64], own: f64, mean: f64, out: &mut [f64]) {
-        let sum = |place: u32| if place == ABSENT { 0.0 } else { sums[place as usize] };
+    pub(crate) fn unpack(&self, own: f64, mean: f64, out: &mut [f64]) {
+        let sum = |place: u32| if place == ABSENT { 0.0 } else { self.sums[place as usize] };
         self.families.for_each(&self.places, |members, places| {
             let total = mean * places.iter().map(|&place| sum(place)).sum::<f64>();
             for (&(feature, rho), &place) in members.iter().zip(places) {
@@ -183,8 +229,10 @@ impl Families {
     }
 }
 
+/// The products of rows with a vector.
 struct Multiply<'k> {
-    columns: &'k Columns,
+    rows: &'k Rows,
+    by: &'k [f64],
     start: usize,
     out: &'k mut [f64],
 }
@@ -195,28 +243,28 @@ impl Kernel for Multiply<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         const LANES: usize = 8;
-        let Multiply { columns: Columns { rows, weights, .. }, start, out } = self;
+        let Multiply { rows, by, start, out } = self;
         for (n, out) in out.iter_mut().enumerate() {
             // Sums of their own, so that additions need not wait for each other.
             let (whole, rest) = rows.ones(start + n).as_chunks::<LANES>();
             let mut sums = [0.0; LANES];
             for columns in whole {
                 for k in 0..LANES {
-                    sums[k] += weights[columns[k] as usize];
+                    sums[k] += by[columns[k] as usize];
                 }
             }
             for k in 0..rest.len() {
-                sums[k] += weights[rest[k] as usize];
+                sums[k] += by[rest[k] as usize];
             }
             let (columns, values) = rows.valued(start + n);
             for k in 0..values.len() {
-                sums[k % LANES] = fma::<FMA>(values[k], weights[columns[k] as usize], sums[k % LANES]);
+                sums[k % LANES] = fma::<FMA>(values[k], by[columns[k] as usize], sums[k % LANES]);
             }
             let mut sum = 0.0;
             for k in 0..LANES {
                 sum += sums[k];
             }
-            *out = -sum;
+            *out = sum;
         }
     }
 }

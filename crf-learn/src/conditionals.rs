@@ -52,7 +52,7 @@ impl Objective for Conditionals<'_> {
         self.patches.add(item, part, worker, |of, scores, _| dispatch(Surprise { of, scores }))
     }
 
-    fn finish(&self, _w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, _w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         self.patches.unpack(total, gradient);
         total.value
     }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 use crf_core::{Corpus, Error, FeatureMap, Problem, Result, Scorer, Scratch};
 use schemars::JsonSchema;
@@ -24,7 +26,8 @@ pub struct Exponential<'a> {
     form: Form,
     train: &'a Corpus,
     dim: usize,
-    n: f64, // Σ_t weight of its sequence
+    weights: Vec<f64>, // [positions] of their sequences
+    n: f64,            // their sum
     rho: Ready<'a>,
 }
 
@@ -64,6 +67,8 @@ enum Ready<'a> {
 }
 
 const TAG: &str = "m-estimator";
+/// Items are added together until they have so many positions.
+const BLOCK: usize = 256;
 
 impl<'a> Exponential<'a> {
     /// The objective over a problem's training data.
@@ -74,7 +79,9 @@ impl<'a> Exponential<'a> {
             let what = "knows no constraints, as it normalises nothing; `pseudo-likelihood` does";
             return Err(Error::Unsupported { tag: TAG, what: what.into() });
         }
-        let n = (0..data.len()).map(|i| data.weight(i) * data.range(i).len() as f64).sum();
+        let weights: Vec<f64> =
+            (0..data.len()).flat_map(|i| data.range(i).map(move |_| data.weight(i))).collect();
+        let n = weights.iter().sum();
         let rho = match rho {
             Rho::Same(rho) => {
                 let truth = all_labels(data, TAG)?;
@@ -90,16 +97,29 @@ impl<'a> Exponential<'a> {
         if n == 0.0 {
             return Err(Error::data("no position of the data counts: all weights are 0"));
         }
-        Ok(Exponential { form, train, dim: map.len(), n, rho })
+        Ok(Exponential { form, train, dim: map.len(), weights, n, rho })
     }
 
-    /// Turns each −m_t into weight · exp(−m_t), in units of the part; their sum.
-    fn exponentiate(&self, minus_m: &mut [f64], weight: f64, part: &mut Part) -> f64 {
-        let top = minus_m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    /// Turns each −m_t into exp(−m_t), in units of the part.
+    fn exponentiate(&self, minus_m: &mut [f64], part: &mut Part) {
+        let top = dispatch(Largest(minus_m));
         if self.form == Form::Centred && !minus_m.is_empty() {
             part.raise(top);
         }
-        dispatch(Exponentiate { minus_m, top, factor: weight * (top - part.log_scale).exp() })
+        dispatch(Exponentiate { minus_m, top, factor: (top - part.log_scale).exp() });
+    }
+
+    /// Adds items that follow each other where ρ is the same everywhere: the part gets exp(−m_t) for each of their positions.
+    fn add_same(&self, columns: &Columns, items: Range<usize>, part: &mut Part, worker: &mut Worker) {
+        let data = self.train.data();
+        let positions = data.range(items.start).start..data.range(items.end - 1).end;
+        let minus_m = &mut worker.node;
+        minus_m.resize(positions.len(), 0.0);
+        columns.multiply(positions.clone(), minus_m);
+        self.exponentiate(minus_m, part);
+        minus_m.iter_mut().zip(&self.weights[positions.clone()]).for_each(|(e, weight)| *e *= weight);
+        part.value += dispatch(Sum(minus_m));
+        part.vector[positions].copy_from_slice(minus_m);
     }
 
     /// What the patches of a sequence are worth, and in place of their scores the derivatives.
@@ -114,7 +134,8 @@ impl<'a> Exponential<'a> {
             linear += mean;
             scores[n] = if self.form == Form::Centred { mean - right } else { -right };
         }
-        let sum = self.exponentiate(&mut scores[..n_nodes], 1.0, part);
+        self.exponentiate(&mut scores[..n_nodes], part);
+        let sum = dispatch(Sum(&scores[..n_nodes]));
         for n in (0..n_nodes).rev() {
             let e = scores[n];
             let of_mean = if self.form == Form::Centred { e } else { 1.0 };
@@ -161,9 +182,7 @@ impl Objective for Exponential<'_> {
 
     fn part_len(&self) -> usize {
         match &self.rho {
-            // The joint form sums the means apart.
-            Ready::Same(columns) if self.form == Form::Joint => 2 * columns.len(),
-            Ready::Same(columns) => columns.len(),
+            Ready::Same(columns) => columns.n_positions(),
             Ready::Each { patches, .. } => patches.part_len(),
         }
     }
@@ -178,17 +197,7 @@ impl Objective for Exponential<'_> {
     fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
         match &self.rho {
             Ready::Same(columns) => {
-                let (positions, weight) = (self.train.data().range(item), self.train.data().weight(item));
-                let minus_m = &mut worker.node;
-                minus_m.resize(positions.len(), 0.0);
-                columns.multiply(positions.clone(), minus_m);
-                part.value += self.exponentiate(minus_m, weight, part);
-                let (sums, means) = part.vector.split_at_mut(columns.len());
-                columns.add_rows(positions.clone(), minus_m, sums);
-                if self.form == Form::Joint {
-                    minus_m.fill(weight);
-                    columns.add_rows(positions, minus_m, means);
-                }
+                self.add_same(columns, item..item + 1, part, worker);
                 Ok(())
             }
             Ready::Each { patches, rho, rho_at } => {
@@ -198,25 +207,44 @@ impl Objective for Exponential<'_> {
         }
     }
 
-    fn finish(&self, w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
-        match &self.rho {
+    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        let Ready::Same(columns) = &self.rho else {
+            return items.into_iter().try_for_each(|item| self.add(w, item, part, worker));
+        };
+        // Words are too short to fill vectors, and the rows of a block are still near when they are added.
+        let (data, mut items) = (self.train.data(), items);
+        while !items.is_empty() {
+            let start = data.range(items.start).start;
+            let few = items.clone().position(|item| data.range(item).end - start >= BLOCK);
+            let end = few.map_or(items.end, |few| items.start + few + 1);
+            self.add_same(columns, items.start..end, part, worker);
+            items.start = end;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+        let mut linear = 0.0;
+        match &mut self.rho {
             Ready::Same(columns) => {
+                let data = self.train.data();
+                let sum = |columns: &mut Columns, factors: &[f64]| match some {
+                    None => columns.sum(factors),
+                    Some(items) => columns.sum_some(items.iter().flat_map(|&item| data.range(item)), factors),
+                };
                 gradient.fill(0.0);
-                let (sums, means) = total.vector.split_at(columns.len());
-                match self.form {
-                    Form::Centred => columns.unpack(sums, -1.0, 1.0, gradient),
-                    Form::Joint => {
-                        columns.unpack(means, 0.0, 1.0, gradient);
-                        let linear: f64 = w.iter().zip(&*gradient).map(|(w, slope)| w * slope).sum();
-                        columns.unpack(sums, -1.0, 0.0, gradient);
-                        return total.value + linear;
-                    }
+                if self.form == Form::Joint {
+                    sum(columns, &self.weights);
+                    columns.unpack(0.0, 1.0, gradient);
+                    linear = w.iter().zip(&*gradient).map(|(w, slope)| w * slope).sum();
                 }
+                sum(columns, &total.vector);
+                columns.unpack(-1.0, if self.form == Form::Joint { 0.0 } else { 1.0 }, gradient);
             }
             Ready::Each { patches, .. } => patches.unpack(total, gradient),
         }
         match self.form {
-            Form::Joint => total.value,
+            Form::Joint => total.value + linear,
             Form::Centred => {
                 let scale = self.n / total.value;
                 gradient.iter_mut().for_each(|slope| *slope *= scale);
@@ -234,7 +262,7 @@ impl Objective for Exponential<'_> {
     }
 }
 
-/// exp(−m_t) times `factor`, `top` being the largest −m_t; their sum.
+/// exp(−m_t) times `factor`, `top` being the largest −m_t.
 struct Exponentiate<'k> {
     minus_m: &'k mut [f64],
     top: f64,
@@ -242,18 +270,54 @@ struct Exponentiate<'k> {
 }
 
 impl Kernel for Exponentiate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Exponentiate { minus_m, top, factor } = self;
+        for x in minus_m {
+            *x = factor * exp_nonpositive::<FMA>(*x - top);
+        }
+    }
+}
+
+/// As many sums or maxima side by side, so that one need not wait for the other.
+const LANES: usize = 16;
+
+/// The largest of some numbers.
+struct Largest<'k>(&'k [f64]);
+
+impl Kernel for Largest<'_> {
     type Output = f64;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> f64 {
-        let Exponentiate { minus_m, top, factor } = self;
-        for x in &mut *minus_m {
-            *x = factor * exp_nonpositive::<FMA>(*x - top);
+        let (whole, rest) = self.0.as_chunks::<LANES>();
+        let mut tops = [f64::NEG_INFINITY; LANES];
+        for numbers in whole {
+            for k in 0..LANES {
+                tops[k] = if numbers[k] > tops[k] { numbers[k] } else { tops[k] };
+            }
         }
-        let mut sum = 0.0;
-        for x in &*minus_m {
-            sum += x;
+        rest.iter().chain(&tops).copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// The sum of some numbers.
+struct Sum<'k>(&'k [f64]);
+
+impl Kernel for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> f64 {
+        let (whole, rest) = self.0.as_chunks::<LANES>();
+        let mut sums = [0.0; LANES];
+        for numbers in whole {
+            for k in 0..LANES {
+                sums[k] += numbers[k];
+            }
         }
-        sum
+        sums.iter().sum::<f64>() + rest.iter().sum::<f64>()
     }
 }

@@ -36,6 +36,7 @@ extern crate self as crf_learn;
 #[path = "../tests/common/mod.rs"]
 mod common;
 
+mod chords;
 mod columns;
 mod given;
 mod objective;

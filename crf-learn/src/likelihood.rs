@@ -173,7 +173,7 @@ impl Objective for Likelihood<'_> {
         Ok(())
     }
 
-    fn finish(&self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         self.finish_sum(w, some, total.value, &total.vector, gradient)
     }
 

@@ -98,7 +98,7 @@ impl Objective for Classifier<'_> {
         Ok(())
     }
 
-    fn finish(&self, _w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, _w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         gradient.copy_from_slice(&total.vector);
         total.value
     }
@@ -168,7 +168,7 @@ impl Objective for Joint<'_> {
         Ok(())
     }
 
-    fn finish(&self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         let n = self.net.len();
         let (of_net, of_pairs) = gradient.split_at_mut(n);
         of_net.copy_from_slice(&total.vector[..n]);

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crf_core::{Aligned, ConstrainedTables, Result, Scratch};
 
 /// A function of the weights that is a sum over the items (sequences) of a corpus.
@@ -17,8 +19,12 @@ pub trait Objective: Send + Sync {
     fn begin(&mut self, w: &[f64], some: Option<&[usize]>);
     /// Adds the value and gradient of one item.
     fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()>;
+    /// Adds the values and gradients of items that follow each other, for objectives that can do several at once.
+    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        items.into_iter().try_for_each(|item| self.add(w, item, part, worker))
+    }
     /// Turns the sum of parts over all items, or over `some`, into the value, and their numbers into `gradient`.
-    fn finish(&self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64;
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64;
     /// Whether it is the sum of what it is over parts of the items.
     fn is_sum(&self) -> bool {
         true
@@ -52,7 +58,11 @@ impl<O: Objective + ?Sized> Objective for Box<O> {
         (**self).add(w, item, part, worker)
     }
 
-    fn finish(&self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        (**self).add_all(w, items, part, worker)
+    }
+
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         (**self).finish(w, some, total, gradient)
     }
 

@@ -91,21 +91,20 @@ impl<O: Objective> Sharded<O> {
     fn sum(&mut self, w: &[f64], some: Option<&[usize]>, gradient: &mut [f64]) -> Result<f64> {
         let Sharded { objective, shards, .. } = self;
         objective.begin(w, some);
-        let objective = &*objective;
+        let shared = &*objective;
         let n_used = some.map_or(shards.len(), |items| {
-            let cost: usize = items.iter().map(|&item| objective.cost(item)).sum();
+            let cost: usize = items.iter().map(|&item| shared.cost(item)).sum();
             (cost / SMALLEST_SHARD).clamp(1, shards.len())
         });
         let shards = &mut shards[..n_used];
         let work = |(s, shard): (usize, &mut Shard)| {
             let Shard { items, part, worker } = shard;
             part.clear();
-            let mut add = |item| objective.add(w, item, part, worker);
             match some {
-                None => items.clone().try_for_each(add),
+                None => shared.add_all(w, items.clone(), part, worker),
                 Some(some) => {
                     let [start, end] = [s, s + 1].map(|s| s * some.len() / n_used);
-                    some[start..end].iter().try_for_each(|&item| add(item))
+                    some[start..end].iter().try_for_each(|&item| shared.add(w, item, part, worker))
                 }
             }
         };

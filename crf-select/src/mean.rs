@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crf_core::{Problem, Result};
 use crf_learn::{Exponential, Form, Objective, Part, Rho, Worker};
 
@@ -43,7 +45,11 @@ impl Objective for Mean<'_> {
         self.log.add(w, item, part, worker)
     }
 
-    fn finish(&self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        self.log.add_all(w, items, part, worker)
+    }
+
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         let mean = (self.log.finish(w, some, total, gradient) / self.n).exp();
         gradient.iter_mut().for_each(|slope| *slope *= mean);
         self.n * mean
