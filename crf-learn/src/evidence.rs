@@ -130,13 +130,19 @@ impl<'a> Field<'a> {
         total
     }
 
-    /// Calls `see` with each node at the given end of a relation's edges, among all positions, and its virtual evidence.
-    pub(crate) fn for_each_neighbour(&self, relation: u16, head: bool, mut see: impl FnMut(usize, &[f64])) {
+    /// Calls `see` with each node at the given end of a relation's edges, among all positions, its virtual evidence, and how many
+    /// edges of the relation it has.
+    pub(crate) fn for_each_neighbour(
+        &self,
+        relation: u16,
+        head: bool,
+        mut see: impl FnMut(usize, &[f64], f64),
+    ) {
         let data = self.x.data();
         for (i, messages) in self.messages.iter().enumerate() {
             let start = data.range(i).start;
-            for_each_neighbour(&data.shape(i), messages, relation, head, |n, evidence| {
-                see(start + n, evidence)
+            for_each_neighbour(&data.shape(i), messages, relation, head, |n, evidence, ties| {
+                see(start + n, evidence, ties)
             });
         }
     }
