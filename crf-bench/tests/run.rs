@@ -135,7 +135,8 @@ fn labellings_as_a_whole_are_measured_beside_other_answers() {
     let with = |decode: &str| {
         let learner = format!("learner = \"guess\"\ndecode = \"{decode}\"");
         let text = EXPERIMENT.replace("learner = \"guess\"", &learner);
-        let cells = run(&text.replace("seed = 7", "seed = 7\nmetrics = [\"accuracy\", \"viterbi-accuracy\"]"));
+        let cells =
+            run(&text.replace("seed = 7", "seed = 7\nmetrics = [\"accuracy\", \"viterbi-accuracy\"]"));
         cells.into_iter().map(|cell| [cell.metrics[0], cell.metrics[1]]).collect::<Vec<_>>()
     };
     let (viterbi, posterior) = (with("viterbi"), with("posterior"));

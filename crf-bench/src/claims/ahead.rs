@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place;
 use crate::claim::{At, Claim, Names, Verdict};
-use crate::config::Fault;
+use crate::config::{Fault, KeyPath};
 use crate::summary::Summary;
 
 /// One method of each pair is ahead of the other in the mean, in all pairs but a few.
@@ -17,6 +17,9 @@ pub struct Ahead {
     pub pairs: Vec<[String; 2]>,
     /// Which metric.
     pub metric: String,
+    /// How far the means must be apart, beyond being different; at least 0.
+    #[serde(default)]
+    pub by: f64,
     /// How many of the pairs may be exceptions.
     #[serde(default)]
     pub exceptions: usize,
@@ -32,6 +35,9 @@ impl Claim for Ahead {
     fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
         self.pairs.iter().flatten().try_for_each(|method| names.method("pairs", method))?;
         names.metric("metric", &self.metric)?;
+        if !(self.by >= 0.0) {
+            return Err(Fault::value(KeyPath::of(["by"]), format!("expected at least 0, got {}", self.by)));
+        }
         names.at(&self.at)
     }
 
@@ -48,7 +54,7 @@ impl Claim for Ahead {
             let differences = points.iter().map(|&point| (point, summary.difference(a, b, point, metric)));
             let differences: Vec<_> = differences.collect();
             // No number is no lead.
-            if !differences.iter().all(|(_, difference)| sign * difference.mean > 0.0) {
+            if !differences.iter().all(|(_, difference)| sign * difference.mean > self.by) {
                 exceptions.push(method.as_str());
             }
             let listed =
@@ -88,6 +94,13 @@ mod tests {
         assert_eq!(holds(&ahead(r#"[["A", "B"]]"#, 1), &of), Some(true));
         assert_eq!(holds(&ahead(r#"[["A", "B"], ["B", "A"]]"#, 1), &of), Some(false));
         assert_eq!(holds(&ahead(r#"[["A", "B"], ["B", "A"]]"#, 2), &of), Some(true));
+    }
+
+    #[test]
+    fn a_lead_can_be_asked_to_be_large() {
+        let by = |by: f64| format!(r#"ahead = {{ pairs = [["A", "B"]], metric = "error", by = {by} }}"#);
+        let of = summary(&[0.1], &[0.2]);
+        assert_eq!((holds(&by(0.09), &of), holds(&by(0.11), &of)), (Some(true), Some(false)));
     }
 
     #[test]
