@@ -35,7 +35,7 @@ impl Claim for Ahead {
     fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
         self.pairs.iter().flatten().try_for_each(|method| names.method("pairs", method))?;
         names.metric("metric", &self.metric)?;
-        if !(self.by >= 0.0) {
+        if self.by.is_nan() || self.by < 0.0 {
             return Err(Fault::value(KeyPath::of(["by"]), format!("expected at least 0, got {}", self.by)));
         }
         names.at(&self.at)
@@ -61,13 +61,11 @@ impl Claim for Ahead {
                 differences.iter().map(|(point, by)| format!("{}{by}", place(&summary.points[*point])));
             evidence.push(format!("{method} − {than}: {}", listed.collect::<Vec<_>>().join(", ")));
         }
-        let (n, few) = (exceptions.len(), exceptions.len() <= self.exceptions);
-        let behind =
-            if n == 0 { "none is".to_owned() } else { format!("{n} are: {}", exceptions.join(", ")) };
-        Verdict::new(
-            few,
-            format!("of {} pairs, not ahead {behind}; {}", self.pairs.len(), evidence.join("; ")),
-        )
+        let told = match exceptions.len() {
+            0 => format!("ahead in all of {}", self.pairs.len()),
+            n => format!("not ahead in {n} of {} ({})", self.pairs.len(), exceptions.join(", ")),
+        };
+        Verdict::new(exceptions.len() <= self.exceptions, format!("{told}; {}", evidence.join("; ")))
     }
 }
 
