@@ -2,13 +2,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{
-    Evaluation, FeatureMap, Inference, LogLinear, Model, Needs, Next, Problem, Run, Seed, Splits, Stop,
+    Corpus, Decode, FeatureMap, Inference, LogLinear, Model, Needs, Next, Problem, Run, Seed, Splits, Stop,
     evaluate,
 };
 use crf_select::choose;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Method, Plan, Settings};
+use crate::config::{Experiment, Method, Plan, Settings};
 use crate::data_sets::explained;
 use crate::encoding::encode;
 use crate::error::{Error, Result};
@@ -73,15 +73,7 @@ pub(crate) fn run_methods(
         let seed = root.child("learner").child(name);
         let seed = seed.child(&format!("trial {trial}")).child(&settings.to_string());
         let cell = place(&format!("method {name}"), settings, trial);
-        let metrics = |evaluation: &mut Evaluation, model: &dyn Model| {
-            let metrics = &plan.experiment.metrics;
-            if metrics.iter().any(|metric| metric.needs() == Needs::Parameters) {
-                let parameters = &mut evaluation.parameters;
-                model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
-            }
-            metrics.iter().map(|metric| metric.measure(evaluation)).collect::<crf_core::Result<Vec<f64>>>()
-        };
-        match run_method(method, &data, seed, &cell, plan.experiment.reference.as_deref(), metrics) {
+        match run_method(method, &data, seed, &cell, &plan.experiment) {
             Ok(outcome) => {
                 let cell = Cell { method: number, point, trial, ..outcome };
                 keep(&cell).map(|()| cell)
@@ -118,8 +110,7 @@ fn run_method(
     data: &Data,
     seed: Seed,
     cell: &str,
-    reference: Option<&dyn Inference>,
-    metrics: impl Fn(&mut Evaluation, &dyn Model) -> crf_core::Result<Vec<f64>>,
+    experiment: &Experiment,
 ) -> crf_core::Result<Cell> {
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
     let clock = Instant::now();
@@ -146,10 +137,7 @@ fn run_method(
     }
 
     let clock = Instant::now();
-    let mut evaluation = evaluate(&*fit.model, &test, &*method.inference, method.decode)?;
-    let reference = reference.map(|reference| evaluate(&*fit.model, &test, reference, method.decode));
-    evaluation.reference = reference.transpose()?.map(Box::new);
-    let metrics = metrics(&mut evaluation, &*fit.model)?;
+    let metrics = measure(&*fit.model, &test, method, experiment)?;
     seconds.evaluate = clock.elapsed().as_secs_f64();
     tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
     Ok(Cell {
@@ -163,6 +151,29 @@ fn run_method(
         iterations: fit.trace.iterations.len(),
         seconds,
     })
+}
+
+/// The value of each metric, with what the metrics ask for beside the answers.
+fn measure(
+    model: &dyn Model,
+    test: &Corpus,
+    method: &Method,
+    experiment: &Experiment,
+) -> crf_core::Result<Vec<f64>> {
+    let (metrics, by) =
+        (&experiment.metrics, |inference: &dyn Inference, decode| evaluate(model, test, inference, decode));
+    let mut evaluation = by(&*method.inference, method.decode)?;
+    let reference = experiment.reference.as_deref().map(|reference| by(reference, method.decode));
+    evaluation.reference = reference.transpose()?.map(Box::new);
+    let needed = |needs: Needs| metrics.iter().any(|metric| metric.needs() == needs);
+    if needed(Needs::Parameters) {
+        let parameters = &mut evaluation.parameters;
+        model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
+    }
+    if needed(Needs::Viterbi) {
+        evaluation.viterbi = Some(by(&*method.inference, Decode::Viterbi)?.predicted);
+    }
+    metrics.iter().map(|metric| metric.measure(&evaluation)).collect()
 }
 
 /// The features that the method's selector chooses, and their weights if it found any.

@@ -131,6 +131,21 @@ fn an_inference_that_finds_labels_only_can_be_measured_by_them() {
 }
 
 #[test]
+fn labellings_as_a_whole_are_measured_beside_other_answers() {
+    // The second method has transitions, with which decodings differ.
+    let with = |decode: &str| {
+        let text = EXPERIMENT.replace("spread = 2.0 }", &format!("spread = 2.0 }}\ndecode = \"{decode}\""));
+        let metrics = "seed = 7\nmetrics = [\"accuracy\", \"viterbi-accuracy\"]";
+        let cells = run(&text.replace("seed = 7", metrics)).into_iter().filter(|cell| cell.method == 1);
+        cells.map(|cell| [cell.metrics[0], cell.metrics[1]]).collect::<Vec<_>>()
+    };
+    let (viterbi, posterior) = (with("viterbi"), with("posterior"));
+    assert!(viterbi.iter().all(|[answers, whole]| answers == whole));
+    assert!(viterbi.iter().zip(&posterior).all(|(a, b)| a[1] == b[1]));
+    assert!(viterbi != posterior, "decodings that agree everywhere show nothing");
+}
+
+#[test]
 fn answers_are_compared_with_a_reference() {
     let text = EXPERIMENT
         .replace("seed = 7", "seed = 7\nreference = \"enumeration\"\nmetrics = [\"error\", \"marginal-error\", \"log-z-error\"]")

@@ -66,6 +66,8 @@ pub struct Evaluation {
     pub reference: Option<Box<Evaluation>>,
     /// The model's parameters in words, where a metric asks for them.
     pub parameters: Vec<(String, f64)>,
+    /// The labels that are most likely as a whole, where a metric asks for them.
+    pub viterbi: Option<Vec<Label>>,
 }
 
 /// What inference says beyond labels.
@@ -82,8 +84,13 @@ pub struct Probabilities {
 impl Evaluation {
     /// Every labelled position's true and predicted label.
     pub fn pairs(&self) -> impl Iterator<Item = (Label, Label)> {
-        let pairs = self.data.labels().iter().zip(&self.predicted);
-        pairs.filter_map(|(truth, &predicted)| Some(((*truth)?, predicted)))
+        self.pairs_with(&self.predicted)
+    }
+
+    /// Every labelled position's true label and that of a labelling.
+    pub fn pairs_with(&self, labels: &[Label]) -> impl Iterator<Item = (Label, Label)> {
+        let pairs = self.data.labels().iter().zip(labels);
+        pairs.filter_map(|(truth, &label)| Some(((*truth)?, label)))
     }
 
     /// The probabilities, or an error that says why there are none.
@@ -160,7 +167,7 @@ pub fn evaluate(
     }
     let map = model.log_linear().map(|model| model.map().clone());
     let (data, parameters) = (x.data().clone(), Vec::new());
-    Ok(Evaluation { data, predicted, probabilities, map, reference: None, parameters })
+    Ok(Evaluation { data, predicted, probabilities, map, reference: None, parameters, viterbi: None })
 }
 
 fn marginals_of(

@@ -18,6 +18,16 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
+/// The share of pairs of labels of which something is so.
+fn share(pairs: impl Iterator<Item = (Label, Label)>, is_so: fn(&Label, &Label) -> bool) -> f64 {
+    let (mut so, mut all) = (0.0, 0.0);
+    for (truth, label) in pairs {
+        all += 1.0;
+        so += f64::from(is_so(&truth, &label));
+    }
+    ratio(so, all)
+}
+
 macro_rules! metric {
     ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, needs = $needs:ident, $measure:expr) => {
         $(#[$doc])*
@@ -49,24 +59,24 @@ macro_rules! metric {
 metric!(
     /// The fraction of positions with the right label.
     Accuracy, "accuracy", "accuracy", higher = true, needs = Labels, |of| {
-        let (mut right, mut all) = (0.0, 0.0);
-        for (truth, predicted) in of.pairs() {
-            all += 1.0;
-            right += f64::from(truth == predicted);
-        }
-        Ok(ratio(right, all))
+        Ok(share(of.pairs(), Label::eq))
+    }
+);
+
+metric!(
+    /// The fraction of positions with the right label, when labels are those that are most likely as a whole. It stands beside
+    /// `accuracy` where that is of other answers.
+    ViterbiAccuracy, "viterbi-accuracy", "viterbi_accuracy", higher = true, needs = Viterbi, |of| {
+        let none = "the labels that are most likely as a whole were not looked for";
+        let labels = of.viterbi.as_ref().ok_or_else(|| Error::data(none))?;
+        Ok(share(of.pairs_with(labels), Label::eq))
     }
 );
 
 metric!(
     /// The fraction of positions with a wrong label.
     ErrorRate, "error", "error", higher = false, needs = Labels, |of| {
-        let (mut wrong, mut all) = (0.0, 0.0);
-        for (truth, predicted) in of.pairs() {
-            all += 1.0;
-            wrong += f64::from(truth != predicted);
-        }
-        Ok(ratio(wrong, all))
+        Ok(share(of.pairs(), Label::ne))
     }
 );
 

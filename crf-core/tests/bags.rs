@@ -72,8 +72,15 @@ fn foreign_labels_keep_their_names_and_are_always_wrong() {
     assert!(Dataset::is_foreign(foreign));
     assert_eq!(data.label_name(0, foreign), "y");
     let (predicted, parameters) = (vec![0; 4], Vec::new());
-    let evaluation =
-        Evaluation { data, predicted, probabilities: None, map: None, reference: None, parameters };
+    let evaluation = Evaluation {
+        data,
+        predicted,
+        probabilities: None,
+        map: None,
+        reference: None,
+        parameters,
+        viterbi: None,
+    };
     // Label n has precision 1/4 and recall 1; x and y have an F1 of 0.
     let macro_f1 = MacroF1 {}.measure(&evaluation).unwrap();
     assert!((macro_f1 - 0.4 / 3.0).abs() < 1e-12, "{macro_f1}");

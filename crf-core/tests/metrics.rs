@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{labelled, two_kinds};
 use crf_core::metrics::{
     Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorRate, FeatureCount, LogLikelihood, LogZError, MacroF1,
-    MarginalError, OfLabel, Quality, SequenceAccuracy,
+    MarginalError, OfLabel, Quality, SequenceAccuracy, ViterbiAccuracy,
 };
 use crf_core::{
     Bound, Dataset, DatasetBuilder, Effort, Evaluation, Features, Graph, Label, LogZ, Metric, Probabilities,
@@ -21,7 +21,15 @@ fn evaluation(data: Dataset, predicted: Vec<Label>) -> Evaluation {
     let log_likelihood = (0..data.len()).map(|i| -(i as f64) - 0.5).collect();
     let probabilities = Probabilities { log_likelihood, ..Probabilities::default() };
     let (data, probabilities) = (Arc::new(data), Some(probabilities));
-    Evaluation { data, predicted, probabilities, map: None, reference: None, parameters: Vec::new() }
+    Evaluation {
+        data,
+        predicted,
+        probabilities,
+        map: None,
+        reference: None,
+        parameters: Vec::new(),
+        viterbi: None,
+    }
 }
 
 /// Predictions as words, one string per sequence.
@@ -48,6 +56,14 @@ fn unlabelled_positions_do_not_count() {
     assert_eq!(ErrorRate {}.measure(&example()).unwrap(), 2.0 / 7.0);
     assert_eq!(SequenceAccuracy {}.measure(&example()).unwrap(), 0.5);
     assert_eq!(LogLikelihood {}.measure(&example()).unwrap(), -8.0);
+}
+
+#[test]
+fn labellings_that_are_most_likely_as_a_whole_are_measured_where_they_are_known() {
+    assert!(ViterbiAccuracy {}.measure(&example()).unwrap_err().to_string().contains("not looked for"));
+    // As `example` predicts, but for the second position, which is right now, and the two that are unlabelled.
+    let viterbi = Some(vec![0, 0, 1, 2, 0, 1, 2, 0, 1]);
+    assert_eq!(ViterbiAccuracy {}.measure(&Evaluation { viterbi, ..example() }).unwrap(), 6.0 / 7.0);
 }
 
 #[test]

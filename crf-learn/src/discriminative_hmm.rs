@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, EdgeBeliefs, Fit, Iteration, Label, Learner, Model, Next, Problem, Result, Run, Scratch, Stop,
-    Trace, require,
+    Beliefs, EdgeBeliefs, EdgeTables, Fit, Iteration, Label, Learner, Model, Next, Potentials, Problem,
+    Result, Run, Scratch, Shape, Stop, Tables, Trace, require,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -23,7 +23,9 @@ pub struct DiscriminativeHmm {
     pub smoothing: f64,
     /// Standard deviations are at least this; above 0.
     pub sigma_floor: f64,
-    /// The length of the first steps; above 0.
+    /// The length of the first steps; above 0. Long ones climb fast and then lead away from where short ones could go on:
+    /// on 72,000 frames of tag, 100 iterations from 0.5 on ended at log p(Y | X) = −1,165, and 60 from 0.05 on at −833, where
+    /// the CRF has −797 at its optimum.
     pub step: f64,
     /// How often to go over all parameters; it does not end before, since shorter steps may help where longer ones did not.
     pub iterations: u32,
@@ -32,7 +34,7 @@ pub struct DiscriminativeHmm {
 impl Default for DiscriminativeHmm {
     fn default() -> Self {
         let Hmm { smoothing, sigma_floor, .. } = Hmm::default();
-        DiscriminativeHmm { smoothing, sigma_floor, step: 0.5, iterations: 30 }
+        DiscriminativeHmm { smoothing, sigma_floor, step: 0.05, iterations: 100 }
     }
 }
 
@@ -47,25 +49,30 @@ impl Learner for DiscriminativeHmm {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
-        let truth = complete_labels(problem.train)?;
         let mut model = self.beginning().estimate(problem.train, problem.map)?;
+        let mut moved = model.clone();
         let mut parameters = parameters(&model);
-        let mut value = log_likelihood(&model, problem, &truth)?;
-        let (mut trace, mut evaluations) = (Vec::new(), 1);
+        let mut chains = Chains::new(problem)?;
+        let (mut trace, mut evaluations) = (Vec::new(), 0);
         let mut stop = Stop::Budget;
         for iteration in 1..=self.iterations {
-            let (before, step) = (value, self.step / f64::from(iteration).sqrt());
+            // Scores are made anew, so that the rounding errors of their changes do not add up.
+            let before = chains.begin(&model)?;
+            let (mut value, step) = (before, self.step / f64::from(iteration).sqrt());
+            evaluations += 1;
             for (parameter, sign) in &mut parameters {
                 // What helped the last time is tried first.
                 for direction in [*sign, -*sign] {
-                    let mut moved = model.clone();
                     parameter.shift(&mut moved, direction * step, self.sigma_floor);
-                    let got = log_likelihood(&moved, problem, &truth)?;
+                    let got = chains.try_change(*parameter, &model, &moved)?;
                     evaluations += 1;
                     if got > value {
-                        (model, value, *sign) = (moved, got, direction);
+                        parameter.copy(&moved, &mut model);
+                        chains.accept();
+                        (value, *sign) = (got, direction);
                         break;
                     }
+                    parameter.copy(&model, &mut moved);
                 }
             }
             let line = Iteration {
@@ -96,20 +103,102 @@ impl DiscriminativeHmm {
     }
 }
 
-/// log p(Y | X) of the training data, summed in the order of the sequences.
-fn log_likelihood(model: &HmmModel, problem: &Problem<'_>, truth: &[Label]) -> Result<f64> {
-    let (x, bound) = (problem.train, model.bind(problem.train)?);
-    let each = (0..x.len()).into_par_iter().map_init(
-        || (Scratch::new(), Scratch::new(), Vec::new()),
-        |(memory, scratch, node), i| {
-            let p = bound.fill(i, memory)?;
-            node.resize(p.node().len(), 0.0);
-            let beliefs = &mut Beliefs { node, edge: EdgeBeliefs::None };
-            let log_z = problem.inference.infer(&p, beliefs, scratch)?.value;
-            Ok(x.data().weight(i) * (p.score(&truth[x.data().range(i)]) - log_z))
-        },
-    );
-    Ok(each.collect::<Result<Vec<f64>>>()?.iter().sum())
+/// The training data with the scores of a model, of which a parameter changes a part only.
+struct Chains<'a> {
+    problem: &'a Problem<'a>,
+    chains: Vec<Chain>,
+}
+
+/// One sequence.
+struct Chain {
+    truth: Vec<Label>,
+    weight: f64,
+    /// The values that are not 0: function, position, value; by function.
+    values: Vec<(u32, u32, f64)>,
+    node: Vec<f64>,      // [T × L] of the model
+    moved: Vec<f64>,     // [T × L] of the model that is tried
+    marginals: Vec<f64>, // [T × L]
+    scratch: Scratch,
+}
+
+impl<'a> Chains<'a> {
+    fn new(problem: &'a Problem<'a>) -> Result<Self> {
+        let x = problem.train;
+        let truth = complete_labels(x)?;
+        let chains = (0..x.len()).map(|i| {
+            let range = x.data().range(i);
+            let mut values = Vec::new();
+            for (t, row) in (0_u32..).zip(range.clone()) {
+                x.nodes().for_each(row, |g, value| values.push((g, t, value)));
+            }
+            values.sort_by_key(|&(g, t, _)| (g, t));
+            let room = vec![0.0; range.len() * problem.map.schema().n_labels(0)];
+            Chain {
+                truth: truth[range].to_vec(),
+                weight: x.data().weight(i),
+                values,
+                node: room.clone(),
+                moved: room.clone(),
+                marginals: room,
+                scratch: Scratch::new(),
+            }
+        });
+        Ok(Chains { problem, chains: chains.collect() })
+    }
+
+    /// Makes the scores of a model; log p(Y | X).
+    fn begin(&mut self, model: &HmmModel) -> Result<f64> {
+        let bound = model.bind(self.problem.train)?;
+        self.chains.par_iter_mut().enumerate().try_for_each(|(i, chain)| {
+            chain.node.copy_from_slice(bound.fill(i, &mut chain.scratch)?.node());
+            Ok(())
+        })?;
+        self.sum(model, |_| {})
+    }
+
+    /// log p(Y | X) when `moved` takes the place of `model`, from which it differs by a parameter.
+    fn try_change(&mut self, parameter: Parameter, model: &HmmModel, moved: &HmmModel) -> Result<f64> {
+        let n_labels = model.start.len();
+        self.sum(moved, |chain| match parameter {
+            Parameter::Transition(..) => {}
+            Parameter::Start(_) => {
+                let change = moved.start.iter().zip(&model.start);
+                chain.moved.iter_mut().zip(change).for_each(|(score, (new, old))| *score += new - old);
+            }
+            Parameter::Mean(g, y) | Parameter::Deviation(g, y) => {
+                let ((base, linear, quadratic), old) = (moved.emission(g, y), model.emission(g, y));
+                let (base, linear, quadratic) = (base - old.0, linear - old.1, quadratic - old.2);
+                chain.moved.iter_mut().skip(y).step_by(n_labels).for_each(|score| *score += base);
+                let from = chain.values.partition_point(|entry| (entry.0 as usize) < g);
+                for &(_, t, value) in chain.values[from..].iter().take_while(|entry| entry.0 as usize == g) {
+                    chain.moved[t as usize * n_labels + y] += value * (linear + value * quadratic);
+                }
+            }
+        })
+    }
+
+    /// Keeps what was tried.
+    fn accept(&mut self) {
+        self.chains.iter_mut().for_each(|chain| std::mem::swap(&mut chain.node, &mut chain.moved));
+    }
+
+    /// log p(Y | X) by a model whose scores are those at hand after an edit, summed in the order of the sequences.
+    fn sum(&mut self, model: &HmmModel, edit: impl Fn(&mut Chain) + Sync) -> Result<f64> {
+        let (inference, labels) = (self.problem.inference, model.start.len());
+        let (starts, version) = ([0, labels * labels], Tables::new_version());
+        let tables =
+            Tables { values: &model.transition, starts: &starts, of_edge: EdgeTables::Shared, version };
+        let each = self.chains.par_iter_mut().map(|chain| {
+            chain.moved.copy_from_slice(&chain.node);
+            edit(chain);
+            let shape = Shape::Chain { len: chain.truth.len(), labels };
+            let p = Potentials::new(shape, &mut chain.moved, tables)?;
+            let beliefs = &mut Beliefs { node: &mut chain.marginals, edge: EdgeBeliefs::None };
+            let log_z = inference.infer(&p, beliefs, &mut chain.scratch)?.value;
+            Ok(chain.weight * (p.score(&chain.truth) - log_z))
+        });
+        Ok(each.collect::<Result<Vec<f64>>>()?.iter().sum())
+    }
 }
 
 /// One number of a hidden Markov model.
@@ -148,6 +237,19 @@ impl Parameter {
                 let (mean, sigma) = model.gaussian(g, y);
                 model.set_gaussian(g, y, mean, (sigma * step.exp()).max(sigma_floor));
             }
+        }
+    }
+
+    /// Gives a model all numbers of another one that a shift of this parameter changes.
+    fn copy(self, from: &HmmModel, to: &mut HmmModel) {
+        let n = from.start.len();
+        match self {
+            Parameter::Start(_) => to.start.copy_from_slice(&from.start),
+            Parameter::Transition(i, _) => {
+                let row = i * n..(i + 1) * n;
+                to.transition[row.clone()].copy_from_slice(&from.transition[row]);
+            }
+            Parameter::Mean(g, y) | Parameter::Deviation(g, y) => to.set_emission(g, y, from.emission(g, y)),
         }
     }
 }

@@ -281,6 +281,18 @@ impl HmmModel {
         (self.linear[at] * variance, variance.sqrt())
     }
 
+    /// What a label scores when every function is 0, and a function's factors of x and x² with it.
+    pub(crate) fn emission(&self, g: usize, y: usize) -> (f64, f64, f64) {
+        let at = g * self.start.len() + y;
+        (self.base[y], self.linear[at], self.quadratic[at])
+    }
+
+    /// The numbers that [`emission`](Self::emission) gives.
+    pub(crate) fn set_emission(&mut self, g: usize, y: usize, (base, linear, quadratic): (f64, f64, f64)) {
+        let at = g * self.start.len() + y;
+        (self.base[y], self.linear[at], self.quadratic[at]) = (base, linear, quadratic);
+    }
+
     /// Gives a function that has a Gaussian another one.
     pub(crate) fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
         let (old_mean, old_sigma) = self.gaussian(g, y);

@@ -1,5 +1,6 @@
 //! The kinds of claims; each file is one kind or two that mirror each other.
 
+mod ahead;
 mod bounds;
 mod compare;
 mod crosses;
@@ -8,6 +9,7 @@ mod flat;
 mod mean_over;
 mod trend;
 
+pub use ahead::Ahead;
 pub use bounds::{AtLeast, AtMost};
 pub use compare::{Better, Equal, NoWorse};
 pub use crosses::Crosses;
