@@ -20,7 +20,9 @@ vertical-align:top}
 pre{overflow-x:auto;border:1px solid var(--rule);padding:1rem;font-size:.85rem}
 .number{text-align:right}.note{border-left:4px solid var(--soft);padding-left:.8rem}
 .soft{color:var(--soft)}.holds{color:var(--good)}.fails{color:var(--bad);font-weight:bold}
-@media print{body{max-width:none;margin:0}details:not([open])>*{display:none}a{color:inherit;text-decoration:none}}
+@media print{body{max-width:none;margin:0}a{color:inherit;text-decoration:none}pre{white-space:pre-wrap}\
+figure,tr{break-inside:avoid}h2,h3{break-after:avoid}.wide{overflow:visible}\
+details::details-content{content-visibility:visible;block-size:auto}}
 ";
 
 /// A page of its own; `up` is the way to the index where there is one.

@@ -39,7 +39,7 @@ pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<usize
     let (growth, peers) = (growth(criterion), peers(&results.join("peers")));
     let none = |what: &str, command: &str| html! { p { "There are no " (what) " yet: " code { (command) } " makes them." } };
     let growth = growth.unwrap_or_else(|| none("benchmarks", "cargo bench -p crf-bench"));
-    let compare = "cargo xtask compare --json > results/peers/conll2000.json";
+    let compare = "mkdir -p results/peers && cargo xtask compare --json > results/peers/conll2000.json";
     let peers = peers.unwrap_or_else(|| none("comparisons", compare));
     write(&out.join("growth.html"), frame("Time and how it grows", Some("index.html"), growth))?;
     write(&out.join("peers.html"), frame("Beside other toolkits", Some("index.html"), peers))?;

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crf_core::prototypes::Relational;
 use crf_core::{
-    Alphabet, Block, Dataset, DatasetBuilder, Edge, Encoder, FeatureMap, Graph, NodeKind, Prototype,
-    Relation, Schema, Survey, Target, Value,
+    Alphabet, Block, Dataset, DatasetBuilder, Edge, Graph, NodeKind, Prototype, Relation, Schema, Survey,
+    Target, Value,
 };
 use proptest::prelude::*;
 

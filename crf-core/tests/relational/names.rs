@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crf_core::prototypes::Normalised;
+use crf_core::prototypes::{Normalised, Relational};
 use crf_core::{Encoder, FittedFeatures, Prototype as _};
 use proptest::prelude::*;
 
