@@ -292,7 +292,8 @@ fn selectors_propose_features_that_there_are() {
     let data = Encoded::draw();
     for (tag, selector) in built::<Box<dyn Selector>>("selector") {
         let path = || {
-            let (problem, mut found) = (data.problem(), Vec::new());
+            let problem = Problem { valid: Some(&data.test), ..data.problem() };
+            let mut found = Vec::new();
             let mut watch = |_: &Iteration| Next::Continue;
             let mut run = Run::new(Seed::new(1), &mut watch);
             let stop = selector.path(&problem, &mut run, &mut |candidate| {

@@ -12,6 +12,8 @@ const NARROW: f64 = 360.0;
 const GAP: f64 = 28.0;
 const HEIGHT: f64 = 320.0;
 const BOTTOM: f64 = 52.0;
+/// The height of a line of the legend.
+const KEY: f64 = 22.0;
 
 /// Colours that are told apart without colour vision too (Okabe & Ito 2008), for light and for dark paper.
 ///
@@ -55,7 +57,8 @@ pub(super) fn draw(chart: &Chart, title: &str) -> Markup {
     let right = step * chart.panels.len().saturating_sub(1) as f64;
     let width =
         right + LEFT + panel_width(chart) + if chart.joined { 68.0 + 9.0 * longest as f64 } else { 20.0 };
-    let height = TOP + HEIGHT + BOTTOM + slant(chart).unwrap_or(0.0);
+    let legend = if chart.joined { TOP + 12.0 + KEY * keys.len() as f64 } else { 0.0 };
+    let height = legend.max(TOP + HEIGHT + BOTTOM + slant(chart).unwrap_or(0.0));
     let about = match chart.x_title.as_str() {
         "" => format!("{title}: {} of each method", chart.y_title),
         x => format!("{title}: {} against {x}", chart.y_title),
@@ -152,7 +155,7 @@ fn mark(chart: &Chart, i: usize, series: &Series, dot: &Dot) -> Markup {
 
 /// A line of the legend.
 fn key(chart: &Chart, i: usize, series: &Series) -> Markup {
-    let (left, top) = (LEFT + panel_width(chart) + 14.0, TOP + 12.0 + 22.0 * i as f64);
+    let (left, top) = (LEFT + panel_width(chart) + 14.0, TOP + 12.0 + KEY * i as f64);
     html! {
         g transform=(format!("translate({left} {top})")) {
             g class=(class(i)) color=(colour(i)) stroke="currentColor" stroke-width="1.6" {
