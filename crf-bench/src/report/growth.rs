@@ -48,7 +48,7 @@ pub(super) fn growth(criterion: &Path) -> Option<Markup> {
             @let powers = powers(&size, &lines);
             figure {
                 (draw(&chart(&size, lines), &group))
-                figcaption { "Slopes of straight lines through the logarithms: " (powers) "." }
+                figcaption { "The power of " (size) " by which time grows, from a straight line through the logarithms: " (powers) "." }
             }
         }
         h2 { "All of them" }
