@@ -74,18 +74,15 @@ refused! {
         "exp.toml:19:106: unknown key `chanels`, did you mean `channels`?";
     unknown_inference: "learner = \"guess\"\n" => "learner = \"guess\"\ninference = \"forward-bakward\"\n",
         "exp.toml:17:13: unknown name `forward-bakward`, did you mean `forward-backward`?";
-    posterior_decoding_without_marginals: "learner = \"guess\"\n" => "learner = \"guess\"\ninference = \"icm\"\n",
-        "exp.toml:14:1: `decode = \"posterior\"` needs marginals, `viterbi` does not: `icm` finds a labelling, not marginals; \
-         `belief-propagation`, `mean-field` and `gibbs` estimate them, `junction-tree` is exact";
-    metric_without_marginals: "learner = \"guess\"\n" => "learner = \"guess\"\ninference = \"icm\"\ndecode = \"viterbi\"\n",
-        "exp.toml:1:1: the metric `log_likelihood`: `icm` finds a labelling, not marginals; `belief-propagation`, \
-         `mean-field` and `gibbs` estimate them, `junction-tree` is exact";
+    posterior_decoding_without_marginals: "learner = \"guess\"\n" => "learner = \"guess\"\ninference = \"labels-only\"\n",
+        "exp.toml:14:1: `decode = \"posterior\"` needs marginals, `viterbi` does not: `labels-only` has no marginals";
+    metric_without_marginals: "learner = \"guess\"\n" => "learner = \"guess\"\ninference = \"labels-only\"\ndecode = \"viterbi\"\n",
+        "exp.toml:1:1: the metric `log_likelihood`: `labels-only` has no marginals";
     metric_without_a_reference: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"marginal-error\"]",
         "exp.toml:5:21: the metric `marginal_error`: it compares with a `reference` inference, such as `junction-tree`, and \
          there is none";
-    reference_without_marginals: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"log-z-error\"]\nreference = \"icm\"",
-        "exp.toml:5:21: the metric `log_z_error`: reference: `icm` finds a labelling, not marginals; `belief-propagation`, \
-         `mean-field` and `gibbs` estimate them, `junction-tree` is exact";
+    reference_without_marginals: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"log-z-error\"]\nreference = \"labels-only\"",
+        "exp.toml:5:21: the metric `log_z_error`: reference: `labels-only` has no marginals";
     unknown_metric_plugin: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"acuracy\"]",
         "exp.toml:5:21: unknown name `acuracy`, did you mean `accuracy`?";
     repeated_metric: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"error\"]",

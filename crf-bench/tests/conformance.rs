@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crf_bench::config::{Plan, experiment_files, load, parse};
 use crf_bench::{Cell, Kind, Weather, example, example_file, experiment};
 use crf_core::{
-    Beliefs, Bound, EdgeBeliefs, Features, Inference, Iteration, Learner, Next, OwnedPotentials, Plugin,
-    Problem, Run, Scratch, Seed, Source as _, oracle,
+    Beliefs, Bound, Candidate, Corpus, Decode, EdgeBeliefs, FeatureMap, Features, FittedFeatures, Inference,
+    Iteration, Learner, Model, Next, OwnedPotentials, Plugin, Problem, Run, Scratch, Seed, Selector,
+    Source as _, evaluate, oracle,
 };
 use crf_datasets::{Format, Text};
 use serde::de::DeserializeOwned;
@@ -160,7 +161,7 @@ fn lacks_a_label(plan: &Plan) -> bool {
 #[test]
 fn plugins_stand_data_at_the_edge() {
     for plugin in Plugin::all() {
-        if !["inference", "learner", "optimizer", "prototype", "selector"].contains(&plugin.kind) {
+        if !["inference", "learner", "metric", "optimizer", "prototype", "selector"].contains(&plugin.kind) {
             continue;
         }
         for (what, weather) in edges() {
@@ -223,18 +224,44 @@ fn inferences_keep_what_their_answers_promise() {
     }
 }
 
+/// Encoded data with their features, and an inference that every learner takes.
+struct Encoded {
+    features: FittedFeatures,
+    train: Corpus,
+    test: Corpus,
+    map: Arc<FeatureMap>,
+    inference: Box<dyn Inference>,
+}
+
+impl Encoded {
+    fn draw() -> Self {
+        let data = Weather { noise: 0.4, ..Weather::default() }.load(&Seed::new(3)).expect("data");
+        let features: Features =
+            serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#).expect("features");
+        let features = features.fit(&data.train).expect("features");
+        let [train, test] =
+            [data.train, data.test].map(|part| features.encode(Arc::new(part)).expect("a corpus"));
+        let map = Arc::new(features.map(&train).expect("a map"));
+        let inference = serde_json::from_str(r#"{"type": "belief-propagation"}"#).expect("inference");
+        Encoded { features, train, test, map, inference }
+    }
+
+    fn problem(&self) -> Problem<'_> {
+        Problem::new(&self.train, &self.map, &*self.inference)
+    }
+}
+
+/// What a model says of data, and what it is as a file.
+fn answers(model: &dyn Model, of: &Encoded) -> (Vec<u32>, Vec<u8>) {
+    let said = evaluate(model, &of.test, &*of.inference, Decode::Posterior).expect("answers");
+    (said.predicted, postcard::to_extend(&model, Vec::new()).expect("a model that can be saved"))
+}
+
 #[test]
-fn learners_keep_what_their_traces_promise() {
-    let data = Weather { noise: 0.4, ..Weather::default() }.load(&Seed::new(3)).expect("data");
-    let features: Features =
-        serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#).expect("features");
-    let fitted = features.fit(&data.train).expect("features");
-    let train = fitted.encode(Arc::new(data.train)).expect("a corpus");
-    let map = Arc::new(fitted.map(&train).expect("a map"));
-    let inference: Box<dyn Inference> =
-        serde_json::from_str(r#"{"type": "belief-propagation"}"#).expect("inference");
+fn learners_keep_what_their_traces_promise_and_their_models_survive_a_file() {
+    let data = Encoded::draw();
     for (tag, learner) in built::<Box<dyn Learner>>("learner") {
-        let (problem, mut seen) = (Problem::new(&train, &map, &*inference), Vec::new());
+        let (problem, mut seen) = (data.problem(), Vec::new());
         let mut watch = |iteration: &Iteration| {
             seen.push(iteration.clone());
             Next::Continue
@@ -252,6 +279,41 @@ fn learners_keep_what_their_traces_promise() {
         }
         let weights = fit.model.log_linear().map(|model| model.weights().to_vec());
         assert!(weights.into_iter().flatten().all(f64::is_finite), "{tag}: weights that are not finite");
+        let told = answers(&*fit.model, &data);
+        let again = postcard::from_bytes::<Box<dyn Model>>(&told.1);
+        let mut again = again.unwrap_or_else(|error| panic!("{tag}: its model cannot be read back: {error}"));
+        again.restore(&data.features).unwrap_or_else(|error| panic!("{tag}: {error}"));
+        assert!(answers(&*again, &data) == told, "{tag}: another model came back from its file");
+    }
+}
+
+#[test]
+fn selectors_propose_features_that_there_are() {
+    let data = Encoded::draw();
+    for (tag, selector) in built::<Box<dyn Selector>>("selector") {
+        let path = || {
+            let problem = Problem { valid: Some(&data.test), ..data.problem() };
+            let mut found = Vec::new();
+            let mut watch = |_: &Iteration| Next::Continue;
+            let mut run = Run::new(Seed::new(1), &mut watch);
+            let stop = selector.path(&problem, &mut run, &mut |candidate| {
+                let Candidate { features, weights, objective, .. } = candidate;
+                assert!(features.is_sorted_by(|a, b| a < b), "{tag}: {features:?} do not ascend");
+                assert!(features.last().is_none_or(|&last| last < data.map.len()), "{tag}: {features:?}");
+                assert!(objective.is_none_or(f64::is_finite), "{tag}: the objective is {objective:?}");
+                let fits = |weights: &[f64]| {
+                    weights.len() == features.len() && weights.iter().all(|weight| weight.is_finite())
+                };
+                assert!(weights.is_none_or(fits), "{tag}: {weights:?} for {features:?}");
+                found.push((features.to_vec(), weights.map(<[f64]>::to_vec)));
+                Ok(Next::Continue)
+            });
+            stop.unwrap_or_else(|error| panic!("{tag}: {error}"));
+            found
+        };
+        let found = path();
+        assert!(!found.is_empty(), "{tag}: no candidate");
+        assert!(path() == found, "{tag}: another path in a second run");
     }
 }
 

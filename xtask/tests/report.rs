@@ -35,6 +35,9 @@ published = "Something <i>else</i>."
 [[claims]]
 text = "<img src=x onerror=alert(2)> is a sentence"
 at-most = {{ method = "HMM", metric = "error", value = 1.0 }}
+
+[quick]
+trials = 2
 "#
     )
 }
@@ -46,7 +49,7 @@ fn xtask(place: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Two runs, some benchmarks and a comparison, and the site that is made of them.
+/// Three runs, some benchmarks and a comparison, and the site that is made of them.
 fn site() -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
     let _ = std::fs::remove_dir_all(&place);
@@ -77,10 +80,11 @@ fn site() -> PathBuf {
     );
     xtask(&place, &["experiment", "nasty.toml", "--out", "results/of a paper/100% <nasty>"]);
     xtask(&place, &["experiment", "plain.toml", "--out", "results/plain"]);
+    xtask(&place, &["experiment", "plain.toml", "--out", "results/small", "--quick", "--set", "seed=6"]);
     // A run that is not finished has no page.
     xtask(&place, &["experiment", "plain.toml", "--out", "results/part", "--shard", "1/2"]);
     let said = xtask(&place, &["report", "--criterion", "criterion"]);
-    assert_eq!(said, format!("2 runs in {}\n", Path::new("results/report/index.html").display()));
+    assert_eq!(said, format!("3 runs in {}\n", Path::new("results/report/index.html").display()));
     place.join("results/report")
 }
 
@@ -167,7 +171,7 @@ fn the_site_is_whole_and_a_browser_shows_it() {
     let mut all = Vec::new();
     pages(&site, &mut all);
     all.sort();
-    assert_eq!(all.len(), 5, "{all:?}");
+    assert_eq!(all.len(), 6, "{all:?}");
     for page in &all {
         let text = std::fs::read_to_string(page).expect("a page");
         for word in ["<script", "<img", "<b>CRF", "<i>else", "<nasty>", "http://", "https://"] {
@@ -175,12 +179,21 @@ fn the_site_is_whole_and_a_browser_shows_it() {
             assert!(!text.contains(word), "{word} in {}", page.display());
         }
         for address in text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
-            let target = page.parent().expect("a directory").join(decoded(address));
-            assert!(address == "data:," || target.is_file(), "{address} in {}", page.display());
+            let found = match address.strip_prefix('#') {
+                Some(place) => text.contains(&format!("id=\"{place}\"")),
+                None => page.parent().expect("a directory").join(decoded(address)).is_file(),
+            };
+            assert!(address == "data:," || found, "{address} in {}", page.display());
         }
     }
     let index = std::fs::read_to_string(site.join("index.html")).expect("the index");
-    assert!(index.contains("Nobody 2000") && index.contains("holds") && index.contains("Runs: 2"), "{index}");
+    assert!(index.contains("Nobody 2000") && index.contains("Runs: 3"), "{index}");
+    // Quick runs have seen what others judge.
+    let (full, quick) = index.split_once("Quick runs").expect("quick runs stand by themselves");
+    assert_eq!((full.matches(">holds<").count(), full.matches(">seen<").count()), (2, 0), "{full}");
+    assert_eq!((quick.matches(">holds<").count(), quick.matches(">seen<").count()), (0, 1), "{quick}");
+    let small = std::fs::read_to_string(site.join("runs/small/index.html")).expect("a page");
+    assert!(small.contains("A quick run") && small.contains("<code>--set seed=6</code>"), "{small}");
 
     let Some(chromium) = chromium() else {
         eprintln!("no Chromium here: how the site looks was not checked");

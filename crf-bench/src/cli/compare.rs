@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 #[command(after_help = "Examples:
   CRF_DATA=~/data cargo xtask compare
   CRF_DATA=~/data cargo xtask compare --dense --iterations 20
-  CRF_DATA=~/data cargo xtask compare --quick --json > comparison.json
+  mkdir -p results/peers && CRF_DATA=~/data cargo xtask compare --json > results/peers/conll2000.json    # for `report`
 
 Needs `conll2000/train.txt.gz` and `conll2000/test.txt.gz` below CRF_DATA, and Python 3 with pip, by which the \
 others are installed into `target/peers`; where that cannot be, it says so and exits with 0. Everything runs in \

@@ -39,16 +39,18 @@ pub fn parse(name: &str, text: &str, quick: bool, settings: &[Setting]) -> Resul
             _ => return Err(no_table(&document, "quick")),
         }
         let small = Plan::new(&config, false).map_err(|fault| placed(&document, fault, true, &[]))?;
-        plan = if quick { small } else { plan };
+        plan = if quick { Plan { quick, ..small } } else { plan };
     }
     if settings.is_empty() {
         return Ok(plan);
     }
-    let mut config = plan.config;
+    let Plan { mut config, quick: is_quick, .. } = plan;
     for setting in settings {
         config = set::<Experiment>(&config, setting)?;
     }
-    Plan::new(&config, false).map_err(|fault| placed(&document, fault, quick, settings))
+    let plan = Plan::new(&config, false).map_err(|fault| placed(&document, fault, quick, settings))?;
+    let options = settings.iter().map(|setting| setting.option.clone()).collect();
+    Ok(Plan { quick: is_quick, options, ..plan })
 }
 
 /// Gives every method what `defaults` says and it does not.

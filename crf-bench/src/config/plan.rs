@@ -15,6 +15,10 @@ pub struct Plan {
     pub config: Value,
     /// Where the sweep stops; a single point without settings if there is no sweep.
     pub points: Vec<Point>,
+    /// Whether it is the small variant of its file, which shows that all runs and judges nothing.
+    pub quick: bool,
+    /// Options of the command line that set other values than those of the file.
+    pub options: Vec<String>,
 }
 
 /// One point of the sweep.
@@ -35,7 +39,7 @@ impl Plan {
         verify::settings(&experiment, &config)?;
         let points = points(&experiment.sweep, &config)?;
         verify::names(&experiment, strict)?;
-        Ok(Plan { experiment, config, points })
+        Ok(Plan { experiment, config, points, quick: false, options: Vec::new() })
     }
 }
 

@@ -58,8 +58,11 @@ impl Chart {
             Axis::logarithmic(low, high)
         } else {
             let (low, high) = range(dots().flat_map(|dot| [2.0 * dot.of.mean - upper(dot), upper(dot)]));
-            // A quantity that is never negative and comes near zero is shown with its zero.
-            Axis::around(if low > 0.0 && low < 0.5 * high { 0.0 } else { low }, high)
+            // A quantity that is never negative and comes near zero is shown with its zero, and no deeper for an interval
+            // that goes on by less than can be seen.
+            let positive = dots().all(|dot| dot.of.mean.is_nan() || dot.of.mean >= 0.0);
+            let near = (-0.01 * high..0.5 * high).contains(&low);
+            Axis::around(if positive && near { 0.0 } else { low }, high)
         };
         let titled = |title: &Option<String>, usual: String| title.clone().unwrap_or(usual);
         let x_title = if joined { titled(&figure.x_title, x_title) } else { x_title };

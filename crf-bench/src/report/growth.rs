@@ -18,6 +18,8 @@ use crate::estimate::Estimate;
 #[derive(Debug, Clone, PartialEq)]
 struct Timed {
     group: String,
+    /// One of several things that a group times beside each other.
+    function: Option<String>,
     /// `T100-L22` is `[("T", 100), ("L", 22)]`.
     sizes: Vec<(String, f64)>,
     id: String,
@@ -32,15 +34,22 @@ pub(super) fn growth(criterion: &Path) -> Option<Markup> {
     if all.is_empty() {
         return None;
     }
-    all.sort_by(|a, b| (&a.group, &a.id).cmp(&(&b.group, &b.id)));
-    let row = |timed: &Timed| vec![timed.group.clone(), timed.id.clone(), nanoseconds(timed.time.mean)];
+    all.sort_by(|a, b| (&a.group, &a.function, &a.id).cmp(&(&b.group, &b.function, &b.id)));
+    let row = |timed: &Timed| {
+        let what = [Some(timed.group.clone()), timed.function.clone()].into_iter().flatten();
+        vec![what.collect::<Vec<_>>().join(", "), timed.id.clone(), nanoseconds(timed.time.mean)]
+    };
     let head = ["what", "sizes", "time"].map(str::to_owned).to_vec();
     let sheet = Sheet { head, rows: all.iter().map(row).collect() };
     Some(html! {
         p { "Means by criterion, with 95% intervals; made by " code { "cargo bench -p crf-bench" } "." }
         @for (group, size, lines) in curves(&all) {
             h2 { (group) " against " (size) }
-            figure { (draw(&chart(&size, lines), &group)) }
+            @let powers = powers(&size, &lines);
+            figure {
+                (draw(&chart(&size, lines), &group))
+                figcaption { "The power of " (size) " by which time grows, from a straight line through the logarithms: " (powers) "." }
+            }
         }
         h2 { "All of them" }
         (table(&sheet))
@@ -64,14 +73,16 @@ fn timed(directory: &Path) -> Option<Timed> {
     let mean = &estimates["mean"];
     let interval = &mean["confidence_interval"];
     let half = (interval["upper_bound"].as_f64()? - interval["lower_bound"].as_f64()?) / 2.0;
-    let id = benchmark["value_str"].as_str().or(benchmark["function_id"].as_str())?.to_owned();
+    let (function, value) = (benchmark["function_id"].as_str(), benchmark["value_str"].as_str());
+    let id = value.or(function)?.to_owned();
+    let function = value.and(function).map(str::to_owned);
     let time = Estimate {
         mean: mean["point_estimate"].as_f64()?,
         deviation: None,
         half_width: Some(half),
         trials: 1,
     };
-    Some(Timed { group: benchmark["group_id"].as_str()?.to_owned(), sizes: sizes(&id), id, time })
+    Some(Timed { group: benchmark["group_id"].as_str()?.to_owned(), function, sizes: sizes(&id), id, time })
 }
 
 /// The sizes in a benchmark's name: words with a number at the end.
@@ -94,9 +105,10 @@ fn curves(all: &[Timed]) -> Vec<(String, String, Lines)> {
     for timed in all {
         for (name, value) in &timed.sizes {
             let others = timed.sizes.iter().filter(|(other, _)| other != name);
-            let others: Vec<String> = others.map(|(name, value)| format!("{name} = {value}")).collect();
+            let others = others.map(|(name, value)| format!("{name} = {value}"));
+            let line: Vec<String> = timed.function.clone().into_iter().chain(others).collect();
             let lines = curves.entry((&timed.group, name)).or_default();
-            lines.entry(others.join(", ")).or_default().push((*value, timed.time));
+            lines.entry(line.join(", ")).or_default().push((*value, timed.time));
         }
     }
     let kept = curves.into_iter().filter_map(|((group, size), mut lines)| {
@@ -105,6 +117,24 @@ fn curves(all: &[Timed]) -> Vec<(String, String, Lines)> {
         (!lines.is_empty()).then(|| (group.to_owned(), size.to_owned(), lines))
     });
     kept.collect()
+}
+
+/// `L = 2: T^0.98; L = 22: T^1.01`
+fn powers(size: &str, lines: &Lines) -> String {
+    let power = |(name, points): (&String, &Vec<(f64, Estimate)>)| {
+        let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        format!("{name}{size}^{:.2}", slope(points))
+    };
+    lines.iter().map(power).collect::<Vec<_>>().join("; ")
+}
+
+/// The power of the size with which time grows, by least squares among logarithms.
+fn slope(points: &[(f64, Estimate)]) -> f64 {
+    let logs: Vec<(f64, f64)> = points.iter().map(|(x, time)| (x.ln(), time.mean.ln())).collect();
+    let n = logs.len() as f64;
+    let (x, y) = (logs.iter().map(|of| of.0).sum::<f64>() / n, logs.iter().map(|of| of.1).sum::<f64>() / n);
+    let products = logs.iter().map(|of| (of.0 - x) * (of.1 - y)).sum::<f64>();
+    products / logs.iter().map(|of| (of.0 - x).powi(2)).sum::<f64>()
 }
 
 fn chart(size: &str, lines: Lines) -> Chart {
@@ -160,6 +190,7 @@ mod tests {
     fn a_curve_needs_three_sizes_while_the_others_stay() {
         let timed = |id: &str, mean: f64| Timed {
             group: "viterbi".to_owned(),
+            function: None,
             sizes: sizes(id),
             id: id.to_owned(),
             time: Estimate { mean, deviation: None, half_width: None, trials: 1 },
@@ -171,5 +202,22 @@ mod tests {
         let points: Vec<f64> = lines["L = 2"].iter().map(|(x, _)| *x).collect();
         assert_eq!((size.as_str(), points), ("T", vec![10.0, 100.0, 1000.0]));
         assert_eq!(nanoseconds(2e4), "20.00 µs");
+        assert_eq!(powers("T", lines), "L = 2: T^1.00");
+    }
+
+    #[test]
+    fn things_that_a_group_times_beside_each_other_are_lines_of_their_own() {
+        let timed = |function: &str, n: u32, mean: f64| Timed {
+            group: "boosting".to_owned(),
+            function: Some(function.to_owned()),
+            sizes: sizes(&format!("N{n}")),
+            id: format!("N{n}"),
+            time: Estimate { mean, deviation: None, half_width: None, trials: 1 },
+        };
+        let all =
+            [100, 200, 400].map(|n| [timed("trees", n, f64::from(n)), timed("pairs", n, f64::from(n * n))]);
+        let curves = curves(&all.concat());
+        assert_eq!(curves.len(), 1);
+        assert_eq!(powers("N", &curves[0].2), "pairs: N^2.00; trees: N^1.00");
     }
 }

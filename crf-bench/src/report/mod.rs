@@ -5,6 +5,7 @@ mod chart;
 mod files;
 mod film;
 mod growth;
+mod overview;
 mod page;
 mod peers;
 mod record;

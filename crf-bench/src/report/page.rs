@@ -1,7 +1,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::record::{Record, Sheet};
-use super::terminal::word;
+use super::terminal::{QUICK, word};
 use crate::claim::Outcome;
 
 const STYLE: &str = "
@@ -18,8 +18,11 @@ table{border-collapse:collapse}
 th,td{padding:.2rem .8rem;border-bottom:1px solid var(--rule);text-align:left;font-variant-numeric:tabular-nums;\
 vertical-align:top}
 pre{overflow-x:auto;border:1px solid var(--rule);padding:1rem;font-size:.85rem}
+.number{text-align:right}.note{border-left:4px solid var(--soft);padding-left:.8rem}
 .soft{color:var(--soft)}.holds{color:var(--good)}.fails{color:var(--bad);font-weight:bold}
-@media print{body{max-width:none;margin:0}details:not([open])>*{display:none}a{color:inherit;text-decoration:none}}
+@media print{body{max-width:none;margin:0}a{color:inherit;text-decoration:none}pre{white-space:pre-wrap}\
+figure,tr{break-inside:avoid}h2,h3{break-after:avoid}.wide{overflow:visible}\
+details::details-content{content-visibility:visible;block-size:auto}}
 ";
 
 /// A page of its own; `up` is the way to the index where there is one.
@@ -47,6 +50,10 @@ pub(super) fn frame(title: &str, up: Option<&str>, content: Markup) -> Markup {
 pub fn page(record: &Record, figure: &str, config: &str, up: Option<&str>) -> Markup {
     let content = html! {
         @if let Some(paper) = &record.paper { p.soft { (paper) } }
+        @if record.quick { p.note { strong { "A quick run" } ", " (QUICK) "." } }
+        @if !record.options.is_empty() {
+            p.note { "Not as its file has it, but with " @for option in &record.options { code { (option) } " " } }
+        }
         @if let Some(published) = &record.published { p { strong { "In the paper: " } (published) } }
         figure {
             (PreEscaped(figure))
@@ -106,7 +113,7 @@ pub(super) fn claims(record: &Record) -> Markup {
         table {
             @for claim in &record.claims {
                 tr {
-                    td class=(class(claim.outcome)) { (word(claim.outcome)) }
+                    td class=(class(claim.outcome, record.quick)) { (word(claim.outcome, record.quick)) }
                     td { (claim.text) br; span.soft { (claim.evidence) } }
                 }
             }
@@ -114,8 +121,9 @@ pub(super) fn claims(record: &Record) -> Markup {
     }
 }
 
-fn class(outcome: Outcome) -> &'static str {
+fn class(outcome: Outcome, quick: bool) -> &'static str {
     match outcome {
+        _ if quick => "soft",
         Outcome::Holds => "holds",
         Outcome::Fails => "fails",
         Outcome::Skipped => "soft",

@@ -23,6 +23,12 @@ pub struct Record {
     pub seed: u64,
     /// How often every cell is repeated.
     pub trials: u32,
+    /// Whether it is the small variant of its file, which judges nothing.
+    #[serde(default)]
+    pub quick: bool,
+    /// Options of the command line that set other values than those of the file.
+    #[serde(default)]
+    pub options: Vec<String>,
     /// The judgement of each claim.
     pub claims: Vec<Judged>,
     /// The table of results.
@@ -76,6 +82,8 @@ impl Record {
             caption: experiment.figure.caption.clone(),
             seed: experiment.seed,
             trials: experiment.trials,
+            quick: report.plan.quick,
+            options: report.plan.options.clone(),
             claims: claims.collect(),
             results: Sheet { head, rows },
             times: times(report),

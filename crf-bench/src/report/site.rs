@@ -1,20 +1,19 @@
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use maud::{Markup, html};
 
 use super::growth::growth;
-use super::page::{FILES, claims, frame, page};
+use super::overview::overview;
+use super::page::{FILES, frame, page};
 use super::peers::peers;
 use super::record::Record;
-use crate::claim::Outcome;
 use crate::error::{Error, Result};
 
 /// A finished run and its way below the directory of all runs.
-struct Finished {
-    name: PathBuf,
-    record: Record,
+pub(super) struct Finished {
+    pub(super) name: PathBuf,
+    pub(super) record: Record,
 }
 
 /// Builds the site of all finished runs below `results` and of criterion's benchmarks; returns how many runs there are.
@@ -40,18 +39,21 @@ pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<usize
     let (growth, peers) = (growth(criterion), peers(&results.join("peers")));
     let none = |what: &str, command: &str| html! { p { "There are no " (what) " yet: " code { (command) } " makes them." } };
     let growth = growth.unwrap_or_else(|| none("benchmarks", "cargo bench -p crf-bench"));
-    let compare = "cargo xtask compare --json > results/peers/conll2000.json";
+    let compare = "mkdir -p results/peers && cargo xtask compare --json > results/peers/conll2000.json";
     let peers = peers.unwrap_or_else(|| none("comparisons", compare));
     write(&out.join("growth.html"), frame("Time and how it grows", Some("index.html"), growth))?;
     write(&out.join("peers.html"), frame("Beside other toolkits", Some("index.html"), peers))?;
-    write(&out.join("index.html"), frame("Experiments with conditional random fields", None, index(&runs)))?;
+    write(
+        &out.join("index.html"),
+        frame("Experiments with conditional random fields", None, overview(&runs)),
+    )?;
     Ok(runs.len())
 }
 
 /// The file that says that a run is finished.
 pub(crate) const RECORD: &str = "run.json";
 /// Where the pages of runs are.
-const RUNS: &str = "runs";
+pub(super) const RUNS: &str = "runs";
 
 fn finished(root: &Path, below: &Path, names: &mut Vec<PathBuf>) {
     if root.join(below).join(RECORD).is_file() {
@@ -78,48 +80,4 @@ fn write(path: &Path, page: Markup) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(directory).map_err(Error::io(directory))?;
     fs::write(path, page.into_string()).map_err(Error::io(path))
-}
-
-/// All claims by paper, and the way to everything else.
-fn index(runs: &[Finished]) -> Markup {
-    let mut papers: BTreeMap<&str, Vec<&Finished>> = BTreeMap::new();
-    for run in runs {
-        // `After Vail 2008, figure 2.3` is of the paper `Vail 2008`.
-        let paper = run.record.paper.as_deref().and_then(|paper| paper.split([',', ':']).next());
-        let paper = paper.map(|paper| paper.trim_start_matches("After "));
-        papers.entry(paper.unwrap_or("Without a paper")).or_default().push(run);
-    }
-    let total = |outcome| runs.iter().map(|run| run.record.count(outcome)).sum::<usize>();
-    html! {
-        p {
-            "Runs: " (runs.len()) ". Claims: " strong.holds { (total(Outcome::Holds)) " hold" } ", "
-            strong.fails { (total(Outcome::Fails)) " fail" } ", " (total(Outcome::Skipped)) " were left out. "
-            a href="growth.html" { "Time and how it grows" } ", " a href="peers.html" { "beside other toolkits" } "."
-        }
-        @for (paper, runs) in papers {
-            section {
-                h2 { (paper) }
-                @for Finished { name, record } in runs {
-                    h3 { a href=(link(name)) { (record.title) } " " span.soft { (name.display()) } }
-                    @if record.claims.is_empty() { p.soft { "No claims." } } @else { (claims(record)) }
-                }
-            }
-        }
-    }
-}
-
-/// The way from the index to the page of a run.
-fn link(name: &Path) -> String {
-    let steps = name.components().map(|step| encoded(&step.as_os_str().to_string_lossy()));
-    let steps: Vec<String> = steps.collect();
-    format!("{RUNS}/{}/index.html", steps.join("/"))
-}
-
-/// A step of a path as addresses spell it.
-fn encoded(step: &str) -> String {
-    let spelled = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    step.bytes().map(spelled).collect()
 }

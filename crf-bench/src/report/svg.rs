@@ -12,6 +12,8 @@ const NARROW: f64 = 360.0;
 const GAP: f64 = 28.0;
 const HEIGHT: f64 = 320.0;
 const BOTTOM: f64 = 52.0;
+/// The height of a line of the legend.
+const KEY: f64 = 22.0;
 
 /// Colours that are told apart without colour vision too (Okabe & Ito 2008), for light and for dark paper.
 ///
@@ -55,7 +57,8 @@ pub(super) fn draw(chart: &Chart, title: &str) -> Markup {
     let right = step * chart.panels.len().saturating_sub(1) as f64;
     let width =
         right + LEFT + panel_width(chart) + if chart.joined { 68.0 + 9.0 * longest as f64 } else { 20.0 };
-    let height = TOP + HEIGHT + BOTTOM;
+    let legend = if chart.joined { TOP + 12.0 + KEY * keys.len() as f64 } else { 0.0 };
+    let height = legend.max(TOP + HEIGHT + BOTTOM + slant(chart).unwrap_or(0.0));
     let about = match chart.x_title.as_str() {
         "" => format!("{title}: {} of each method", chart.y_title),
         x => format!("{title}: {} against {x}", chart.y_title),
@@ -98,9 +101,15 @@ fn axes(chart: &Chart, panel: &Panel, first: bool) -> Markup {
         }
         @for (value, label) in &chart.x.ticks {
             path stroke="currentColor" d=(format!("M{:.2} {floor}v5", x(chart, *value))) {}
-            text text-anchor="middle" x=(format!("{:.2}", x(chart, *value))) y=(floor + 20.0) { (label) }
+            @if slant(chart).is_some() {
+                text text-anchor="end" transform=(format!("translate({:.2} {}) rotate(-35)", x(chart, *value) + 4.0, floor + 16.0)) {
+                    (label)
+                }
+            } @else {
+                text text-anchor="middle" x=(format!("{:.2}", x(chart, *value))) y=(floor + 20.0) { (label) }
+            }
         }
-        text text-anchor="middle" x=(middle) y=(floor + 42.0) { (chart.x_title) }
+        text text-anchor="middle" x=(middle) y=(floor + 42.0 + slant(chart).unwrap_or(0.0)) { (chart.x_title) }
         @if first {
             text text-anchor="middle" transform=(format!("translate(16 {}) rotate(-90)", TOP + HEIGHT / 2.0)) {
                 (chart.y_title)
@@ -146,7 +155,7 @@ fn mark(chart: &Chart, i: usize, series: &Series, dot: &Dot) -> Markup {
 
 /// A line of the legend.
 fn key(chart: &Chart, i: usize, series: &Series) -> Markup {
-    let (left, top) = (LEFT + panel_width(chart) + 14.0, TOP + 12.0 + 22.0 * i as f64);
+    let (left, top) = (LEFT + panel_width(chart) + 14.0, TOP + 12.0 + KEY * i as f64);
     html! {
         g transform=(format!("translate({left} {top})")) {
             g class=(class(i)) color=(colour(i)) stroke="currentColor" stroke-width="1.6" {
@@ -156,6 +165,14 @@ fn key(chart: &Chart, i: usize, series: &Series) -> Markup {
             text x="38" y="4" { (series.name) }
         }
     }
+}
+
+/// How far down the labels of the horizontal axis reach when they are set at a slant, which they are if they would touch.
+fn slant(chart: &Chart) -> Option<f64> {
+    let ticks = &chart.x.ticks;
+    let longest = 7.0 * ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0) as f64;
+    let room = panel_width(chart) / ticks.len().max(1) as f64;
+    (longest > room - 2.0).then(|| 35_f64.to_radians().sin() * longest)
 }
 
 fn panel_width(chart: &Chart) -> f64 {

@@ -17,16 +17,24 @@ pub fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::
     }
     writeln!(out, "{}", table(report))?;
     for (statement, verdict) in experiment.claims.iter().zip(&report.verdicts) {
-        writeln!(out, "{:<7} {}", word(verdict.outcome), statement.text)?;
+        writeln!(out, "{:<7} {}", word(verdict.outcome, report.plan.quick), statement.text)?;
         writeln!(out, "        {}", verdict.evidence)?;
+    }
+    if report.plan.quick {
+        writeln!(out, "quick   {QUICK}")?;
     }
     writeln!(out, "figure  {}", directory.join("figure.svg").display())?;
     writeln!(out, "page    {}", directory.join("index.html").display())
 }
 
-/// The word for an outcome; failures stand out.
-pub(super) fn word(outcome: Outcome) -> &'static str {
+/// What quick runs are worth.
+pub(super) const QUICK: &str = "smaller than the experiment: it shows that all runs, and judges no claim";
+
+/// The word for an outcome; failures stand out, but a quick run has seen a claim or not and no more.
+pub(super) fn word(outcome: Outcome, quick: bool) -> &'static str {
     match outcome {
+        Outcome::Holds if quick => "seen",
+        Outcome::Fails if quick => "unseen",
         Outcome::Holds => "holds",
         Outcome::Fails => "FAILS",
         Outcome::Skipped => "skipped",

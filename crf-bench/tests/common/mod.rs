@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Candidate, Channel, ChannelKind, DatasetBuilder, Fit, Learner, LogLinear, Next, Problem,
-    Result, Run, Schema, Seed, Selector, Source, Splits, Stop, Trace, Value, require,
+    Alphabet, Beliefs, Candidate, Channel, ChannelKind, DatasetBuilder, Decoded, Error, Fit, Inference,
+    Label, Learner, LogLinear, LogZ, Next, Potentials, Problem, Result, Run, Schema, Scratch, Seed, Selector,
+    Shape, Source, Splits, Stop, Trace, Value, require,
 };
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,36 @@ impl Selector for FirstFeatures {
             emit(Candidate { features: &features[..n], weights: None, objective, seconds: run.seconds() })?;
         }
         Ok(Stop::Direct)
+    }
+}
+
+/// The best label of each node by itself; it has no probabilities.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LabelsOnly {}
+
+#[typetag::serde(name = "labels-only")]
+impl Inference for LabelsOnly {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn infer(&self, _p: &Potentials<'_>, _out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
+        Err(Error::Unsupported { tag: "labels-only", what: "has no marginals".to_owned() })
+    }
+
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
+        let mut rest = p.node();
+        for (n, label) in labels.iter_mut().enumerate() {
+            let (row, behind) = rest.split_at(p.shape().card(n));
+            let best = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]).then(b.cmp(&a)));
+            (*label, rest) = (best.unwrap_or(0) as Label, behind);
+        }
+        Ok(Decoded::exact(p.score(labels)))
     }
 }
 

@@ -47,3 +47,14 @@ impl Inference for Icm {
         Ok(Decoded { score: p.score(labels), upper: None, effort: Effort { stop, sweeps, residual: 0.0 } })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_out_of_range_are_named() {
+        let message = Icm { max_sweeps: 0 }.check().map_err(|error| error.to_string());
+        assert_eq!(message, Err("`max_sweeps` must be at least 1, got 0".to_owned()));
+    }
+}

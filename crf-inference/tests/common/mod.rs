@@ -2,9 +2,38 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use crf_core::{
-    Beliefs, EdgeBeliefs, Error, Graph, Inference, Label, LogZ, OwnedPotentials, Potentials, Scratch, oracle,
+    Beliefs, EdgeBeliefs, Error, Graph, Inference, Label, LogZ, OwnedPotentials, Plugin, Potentials, Scratch,
+    oracle,
 };
 use proptest::prelude::*;
+
+/// Every inference that answers graphs, with other numbers for those of its settings that are named.
+///
+/// They come from the list of plugins: a test about all of them need not be told of a new one, nor of one that is gone.
+pub(crate) fn for_graphs(settings: &[(&str, u32)]) -> Vec<Box<dyn Inference>> {
+    let triangle = OwnedPotentials::graph(
+        Graph::bare(vec![1; 3], [(0, 1), (1, 2), (2, 0)]).expect("a graph"),
+        vec![0.0; 3],
+        &[vec![0.0]],
+        vec![0; 3],
+    );
+    let triangle = triangle.expect("potentials");
+    let plugins = Plugin::all().into_iter().filter(|plugin| plugin.kind == "inference");
+    let all = plugins.map(|plugin| {
+        let usual: Box<dyn Inference> =
+            serde_json::from_value(serde_json::json!({ "type": plugin.tag })).expect("it has defaults");
+        let mut config = serde_json::to_value(&usual).expect("JSON");
+        for &(key, value) in settings {
+            if let Some(setting) = config.get_mut(key) {
+                *setting = value.into();
+            }
+        }
+        serde_json::from_value::<Box<dyn Inference>>(config).expect("its own settings")
+    });
+    let all: Vec<_> = all.filter(|with| with.supports(&triangle.shape()).is_ok()).collect();
+    assert!(!all.is_empty());
+    all
+}
 
 /// Which potentials a graph gets.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,120 @@
+//! The first page of the site: the state of every claim, by paper.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use maud::{Markup, html};
+
+use super::page::claims;
+use super::site::{Finished, RUNS};
+use super::terminal::QUICK;
+use crate::claim::Outcome;
+
+/// The runs of one paper.
+type Papers<'a> = BTreeMap<&'a str, Vec<&'a Finished>>;
+
+/// All claims by paper, and the way to everything else. Quick runs stand by themselves, since they judge nothing.
+pub(super) fn overview(runs: &[Finished]) -> Markup {
+    let (quick, full): (Vec<&Finished>, Vec<&Finished>) = runs.iter().partition(|run| run.record.quick);
+    html! {
+        p {
+            "Runs: " (runs.len()) ". " a href="growth.html" { "Time and how it grows" } ", "
+            a href="peers.html" { "beside other toolkits" } "."
+        }
+        @if !full.is_empty() { (part(&by_paper(&full), "")) }
+        @if !quick.is_empty() {
+            h2 #quick { "Quick runs" }
+            p.note { "A quick run is " (QUICK) "." }
+            (part(&by_paper(&quick), "quick-"))
+        }
+    }
+}
+
+fn by_paper<'a>(runs: &[&'a Finished]) -> Papers<'a> {
+    let mut papers = Papers::new();
+    for run in runs {
+        // `After Vail 2008, figure 2.3` is of the paper `Vail 2008`.
+        let paper = run.record.paper.as_deref().and_then(|paper| paper.split([',', ':']).next());
+        let paper = paper.map(|paper| paper.trim_start_matches("After "));
+        papers.entry(paper.unwrap_or("Without a paper")).or_default().push(run);
+    }
+    papers
+}
+
+/// A table of papers with the numbers of their claims, and then all claims; names of places begin with `prefix`.
+fn part(papers: &Papers<'_>, prefix: &str) -> Markup {
+    let quick = !prefix.is_empty();
+    let head = if quick {
+        ["claims seen", "unseen", "skipped"]
+    } else {
+        ["claims that hold", "fail", "were skipped"]
+    };
+    html! {
+        (totals(papers, prefix, head))
+        @for (i, (paper, runs)) in papers.iter().enumerate() {
+            section id=(format!("{prefix}paper-{}", i + 1)) {
+                @if quick { h3 { (paper) } } @else { h2 { (paper) } }
+                @for Finished { name, record } in runs {
+                    @let title = html! { a href=(link(name)) { (record.title) } " " span.soft { (name.display()) } };
+                    @if quick { h4 { (title) } } @else { h3 { (title) } }
+                    @if record.claims.is_empty() { p.soft { "No claims." } } @else { (claims(record)) }
+                }
+            }
+        }
+    }
+}
+
+fn totals(papers: &Papers<'_>, prefix: &str, head: [&str; 3]) -> Markup {
+    let outcomes = [Outcome::Holds, Outcome::Fails, Outcome::Skipped];
+    let count = |runs: &[&Finished]| {
+        outcomes.map(|outcome| runs.iter().map(|run| run.record.count(outcome)).sum::<usize>())
+    };
+    let all: Vec<&Finished> = papers.values().flatten().copied().collect();
+    let rows = papers.values().map(|runs| (runs.len(), count(runs)));
+    let numbers = |runs: usize, counts: [usize; 3]| {
+        html! {
+            td.number { (runs) }
+            @for (count, class) in counts.into_iter().zip(["holds", "fails", "soft"]) {
+                td.number { span class=[(count > 0 && prefix.is_empty()).then_some(class)] { (count) } }
+            }
+        }
+    };
+    html! {
+        div.wide {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "paper" }
+                        th.number scope="col" { "runs" }
+                        @for name in head { th.number scope="col" { (name) } }
+                    }
+                }
+                tbody {
+                    @for (i, (paper, (runs, counts))) in papers.keys().zip(rows).enumerate() {
+                        tr {
+                            th scope="row" { a href=(format!("#{prefix}paper-{}", i + 1)) { (paper) } }
+                            (numbers(runs, counts))
+                        }
+                    }
+                }
+                tfoot { tr { th scope="row" { "all" } (numbers(all.len(), count(&all))) } }
+            }
+        }
+    }
+}
+
+/// The way from the first page to the page of a run.
+fn link(name: &Path) -> String {
+    let steps = name.components().map(|step| encoded(&step.as_os_str().to_string_lossy()));
+    let steps: Vec<String> = steps.collect();
+    format!("{RUNS}/{}/index.html", steps.join("/"))
+}
+
+/// A step of a path as addresses spell it.
+fn encoded(step: &str) -> String {
+    let spelled = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    step.bytes().map(spelled).collect()
+}
