@@ -2,16 +2,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{
-    Evaluation, FeatureMap, Inference, LogLinear, Model, Needs, Next, Problem, Run, Seed, Splits, Stop,
-    evaluate,
+    Evaluation, FeatureMap, LogLinear, Metric, Model, Needs, Next, Problem, Run, Seed, Splits, Stop, evaluate,
 };
-use crf_select::choose;
+use crf_select::{Tried, choose_seen};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Method, Plan, Settings};
+use crate::config::{Experiment, Method, Plan, Settings};
 use crate::data_sets::explained;
 use crate::encoding::encode;
 use crate::error::{Error, Result};
+use crate::path::{self, Step};
 
 /// What came of one method at one point of the sweep in one trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,6 +34,8 @@ pub struct Cell {
     pub iterations: usize,
     /// How long it all took.
     pub seconds: Seconds,
+    /// The candidates of the selector, if the experiment asks for paths.
+    pub path: Vec<Step>,
 }
 
 /// How long the parts of a cell took.
@@ -73,15 +75,14 @@ pub(crate) fn run_methods(
         let seed = root.child("learner").child(name);
         let seed = seed.child(&format!("trial {trial}")).child(&settings.to_string());
         let cell = place(&format!("method {name}"), settings, trial);
-        let metrics = |evaluation: &mut Evaluation, model: &dyn Model| {
-            let metrics = &plan.experiment.metrics;
+        let measure = |metrics: &[Box<dyn Metric>], evaluation: &mut Evaluation, model: &dyn Model| {
             if metrics.iter().any(|metric| metric.needs() == Needs::Parameters) {
                 let parameters = &mut evaluation.parameters;
                 model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
             }
             metrics.iter().map(|metric| metric.measure(evaluation)).collect::<crf_core::Result<Vec<f64>>>()
         };
-        match run_method(method, &data, seed, &cell, plan.experiment.reference.as_deref(), metrics) {
+        match run_method(method, &data, seed, &cell, &plan.experiment, measure) {
             Ok(outcome) => {
                 let cell = Cell { method: number, point, trial, ..outcome };
                 keep(&cell).map(|()| cell)
@@ -118,8 +119,8 @@ fn run_method(
     data: &Data,
     seed: Seed,
     cell: &str,
-    reference: Option<&dyn Inference>,
-    metrics: impl Fn(&mut Evaluation, &dyn Model) -> crf_core::Result<Vec<f64>>,
+    experiment: &Experiment,
+    measure: impl Fn(&[Box<dyn Metric>], &mut Evaluation, &dyn Model) -> crf_core::Result<Vec<f64>>,
 ) -> crf_core::Result<Cell> {
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
     let clock = Instant::now();
@@ -132,7 +133,15 @@ fn run_method(
 
     let clock = Instant::now();
     let problem = Problem { valid: holdout.as_ref(), ..Problem::new(&train, &map, &*method.inference) };
-    let (map, start) = select(method, &problem, seed)?;
+    let mut path = Vec::new();
+    let (map, start) = select(method, &problem, seed, &mut |tried, model| {
+        if !experiment.path.is_empty() {
+            let mut evaluation = evaluate(model, &test, &*method.inference, method.decode)?;
+            let values = measure(&experiment.path, &mut evaluation, model)?;
+            path.push(Step { features: tried.features, seconds: tried.seconds, values });
+        }
+        Ok(())
+    })?;
     let start = start.as_ref().map(|model| model as &dyn Model);
     let problem = Problem { map: &map, start, ..problem };
     let mut observer = |iteration: &crf_core::Iteration| {
@@ -147,9 +156,11 @@ fn run_method(
 
     let clock = Instant::now();
     let mut evaluation = evaluate(&*fit.model, &test, &*method.inference, method.decode)?;
+    let reference = experiment.reference.as_deref();
     let reference = reference.map(|reference| evaluate(&*fit.model, &test, reference, method.decode));
     evaluation.reference = reference.transpose()?.map(Box::new);
-    let metrics = metrics(&mut evaluation, &*fit.model)?;
+    let mut metrics = measure(&experiment.metrics, &mut evaluation, &*fit.model)?;
+    metrics.extend(path::values(&experiment.path, &path));
     seconds.evaluate = clock.elapsed().as_secs_f64();
     tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
     Ok(Cell {
@@ -162,14 +173,16 @@ fn run_method(
         stop: fit.trace.stop,
         iterations: fit.trace.iterations.len(),
         seconds,
+        path,
     })
 }
 
-/// The features that the method's selector chooses, and their weights if it found any.
+/// The features that the method's selector chooses, and their weights if it found any; `see` is shown every candidate.
 fn select(
     method: &Method,
     problem: &Problem<'_>,
     seed: Seed,
+    see: &mut dyn FnMut(&Tried, &dyn Model) -> crf_core::Result<()>,
 ) -> crf_core::Result<(Arc<FeatureMap>, Option<LogLinear>)> {
     if method.selector.typetag_name() == "none" {
         // Its only candidate wins; there is no need to train it twice.
@@ -177,6 +190,6 @@ fn select(
     }
     let mut go_on = |_: &crf_core::Iteration| Next::Continue;
     let mut run = Run::new(seed.child("selector"), &mut go_on);
-    let chosen = choose(&*method.selector, &*method.learner, method.decode, problem, &mut run)?;
+    let chosen = choose_seen(&*method.selector, &*method.learner, method.decode, problem, &mut run, see)?;
     Ok((chosen.map, chosen.model))
 }

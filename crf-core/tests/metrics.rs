@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{labelled, two_kinds};
 use crf_core::metrics::{
-    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorRate, FeatureCount, LogLikelihood, LogZError, MacroF1,
+    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorInPart, ErrorRate, FeatureCount, LogLikelihood, LogZError, MacroF1,
     MarginalError, OfLabel, Quality, SequenceAccuracy,
 };
 use crf_core::{
@@ -48,6 +48,15 @@ fn unlabelled_positions_do_not_count() {
     assert_eq!(ErrorRate {}.measure(&example()).unwrap(), 2.0 / 7.0);
     assert_eq!(SequenceAccuracy {}.measure(&example()).unwrap(), 0.5);
     assert_eq!(LogLikelihood {}.measure(&example()).unwrap(), -8.0);
+}
+
+#[test]
+fn the_errors_of_equal_parts_are_told_apart() {
+    let error = |part, of| ErrorInPart { part, of }.measure(&example());
+    assert_eq!([error(1, 2).unwrap(), error(2, 2).unwrap()], [1.0 / 5.0, 1.0 / 2.0]);
+    assert_eq!((error(4, 4).unwrap(), error(1, 1).unwrap()), (0.0, 2.0 / 7.0));
+    assert!(error(1, 3).unwrap_err().to_string().contains("4 sequences do not make 3 equal parts"));
+    assert!(error(3, 2).is_err() && error(0, 2).is_err() && error(1, 0).is_err());
 }
 
 #[test]

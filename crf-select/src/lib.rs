@@ -42,9 +42,10 @@ mod mutual_information;
 mod none;
 mod patient;
 mod relief;
+mod transfer;
 
 pub use crate::as_selected::AsSelected;
-pub use crate::choice::{Chosen, Tried, choose};
+pub use crate::choice::{Chosen, Tried, choose, choose_seen};
 pub use crate::correlation::Correlation;
 pub use crate::cross_validated::CrossValidated;
 pub use crate::forward::Rounds;
@@ -60,3 +61,4 @@ pub use crate::patient::Patient;
 pub use crate::penalties::Penalties;
 pub use crate::ranking::Sizes;
 pub use crate::relief::Relief;
+pub use crate::transfer::Transfer;

@@ -6,6 +6,7 @@ mod files;
 mod film;
 mod growth;
 mod page;
+mod paths;
 mod peers;
 mod record;
 mod significance;
@@ -18,7 +19,7 @@ pub use page::page;
 pub use record::{Judged, Record, Sheet};
 pub use significance::Comparison;
 pub(crate) use site::site;
-pub use svg::figure;
+use svg::figure;
 pub(crate) use terminal::markdown;
 pub use terminal::print;
 
@@ -52,12 +53,16 @@ impl<'a> Report<'a> {
 
     /// Writes all files of the report; the last one says that they are whole.
     pub(crate) fn write(&self, directory: &RunDirectory) -> Result<()> {
-        let chart = figure(&self.summary, &self.plan.experiment.figure, &self.plan.experiment.title);
+        let title = &self.plan.experiment.title;
+        let chart = figure(&self.summary, &self.plan.experiment.figure, title, &paths::charts(self));
         let (record, config) = (Record::of(self)?, files::config(self)?);
         directory.remove(site::RECORD)?;
         directory.write("results.jsonl", &files::results(self)?)?;
         directory.write("timings.jsonl", &files::timings(self)?)?;
         directory.write("results.csv", &files::csv(self)?)?;
+        if !self.plan.experiment.path.is_empty() {
+            directory.write("paths.csv", &paths::csv(self)?)?;
+        }
         directory.write("config.toml", config.as_bytes())?;
         directory.write("figure.svg", chart.0.as_bytes())?;
         directory.write("index.html", page(&record, &chart.0, &config, None).0.as_bytes())?;
