@@ -21,7 +21,8 @@ const BASIN: f64 = 0.02;
 
 /// What is told of a path beside the metrics of the model in the end: the best value of its first metric, how many features
 /// the first candidate with that value has, and by how many features the candidates differ that come within two hundredths
-/// of it; and of each other metric, how many features the first candidate has for which it is above zero.
+/// of it; and of each other metric, how many features the first candidate has for which it is above zero, or one more than
+/// the largest has if there is none.
 pub(crate) fn columns(metrics: &[Box<dyn Metric>]) -> Vec<Column> {
     let Some((first, others)) = metrics.split_first() else { return Vec::new() };
     let column = |name: String, higher_is_better| Column { name, higher_is_better };
@@ -49,7 +50,8 @@ pub(crate) fn values(metrics: &[Box<dyn Metric>], path: &[Step]) -> Vec<f64> {
     });
     let entry = |k: usize| {
         let first = path.iter().find(|step| step.values[k] > 0.0);
-        first.map_or(f64::NAN, |step| step.features as f64)
+        let after = path.iter().map(|step| step.features + 1).max();
+        first.map(|step| step.features).or(after).map_or(f64::NAN, |size| size as f64)
     };
     of_first.into_iter().chain((1..=others.len()).map(entry)).collect()
 }
@@ -61,13 +63,17 @@ mod tests {
 
     #[test]
     fn a_path_tells_its_best_candidate_its_basin_and_when_features_entered() {
-        let metrics: Vec<Box<dyn Metric>> =
-            vec![Box::new(ErrorRate {}), Box::new(FeatureCount { with: vec!["a".into()], ..Default::default() })];
+        let metrics: Vec<Box<dyn Metric>> = vec![
+            Box::new(ErrorRate {}),
+            Box::new(FeatureCount { with: vec!["a".into()], ..Default::default() }),
+        ];
         let step = |features, error, a| Step { features, seconds: 0.0, values: vec![error, a] };
-        let path = [step(1, 0.5, 0.0), step(3, 0.21, 0.0), step(4, 0.2, 1.0), step(9, 0.2, 2.0), step(12, 0.3, 2.0)];
+        let path =
+            [step(1, 0.5, 0.0), step(3, 0.21, 0.0), step(4, 0.2, 1.0), step(9, 0.2, 2.0), step(12, 0.3, 2.0)];
         assert_eq!(values(&metrics, &path), [0.2, 4.0, 6.0, 4.0]);
         let names: Vec<String> = columns(&metrics).into_iter().map(|column| column.name).collect();
         assert_eq!(names, ["best(error)", "size(error)", "basin(error)", "entry(features(a))"]);
+        assert_eq!(values(&metrics, &path[..2])[3], 4.0);
         assert!(values(&metrics, &[]).iter().all(|value| value.is_nan()));
         assert!(values(&[], &path).is_empty());
     }

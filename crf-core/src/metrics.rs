@@ -292,7 +292,9 @@ impl Metric for ErrorInPart {
         for i in of.data.part(self.part, self.of)? {
             let range = of.data.range(i);
             let pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
-            for (truth, predicted) in pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted))) {
+            for (truth, predicted) in
+                pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted)))
+            {
                 all += 1.0;
                 wrong += f64::from(truth != predicted);
             }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{labelled, two_kinds};
 use crf_core::metrics::{
-    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorInPart, ErrorRate, FeatureCount, LogLikelihood, LogZError, MacroF1,
-    MarginalError, OfLabel, Quality, SequenceAccuracy,
+    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorInPart, ErrorRate, FeatureCount, LogLikelihood,
+    LogZError, MacroF1, MarginalError, OfLabel, Quality, SequenceAccuracy,
 };
 use crf_core::{
     Bound, Dataset, DatasetBuilder, Effort, Evaluation, Features, Graph, Label, LogZ, Metric, Probabilities,

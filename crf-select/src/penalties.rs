@@ -111,8 +111,7 @@ impl Penalties {
             let outside: Vec<usize> = (0..map.len()).filter(|k| features.binary_search(k).is_err()).collect();
             let penalty = Penalty { l1: at.next, l2: 0.0, exempt_intercepts: self.exempt_intercepts };
             let end = field.restrict(&features, &penalty, |field, f, point| {
-                let mut sparse =
-                    if is_dense { None } else { Some(OwlQn::default().start(f, &run.seed)?) };
+                let mut sparse = if is_dense { None } else { Some(OwlQn::default().start(f, &run.seed)?) };
                 let steps: &mut dyn Step = sparse.as_deref_mut().unwrap_or(&mut steps);
                 let mut is_known = true;
                 while at.next >= last {

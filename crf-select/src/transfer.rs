@@ -65,9 +65,8 @@ impl Learner for Transfer {
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
         let mut go_on = |_: &Iteration| Next::Continue;
-        let part = |of: &Corpus, part| {
-            Ok(of.subset(&of.data().part(part, self.parts)?.collect::<Vec<usize>>()))
-        };
+        let part =
+            |of: &Corpus, part| Ok(of.subset(&of.data().part(part, self.parts)?.collect::<Vec<usize>>()));
         let pair = |number| -> Result<(Corpus, Option<Corpus>)> {
             Ok((part(problem.train, number)?, problem.valid.map(|valid| part(valid, number)).transpose()?))
         };
@@ -81,7 +80,10 @@ impl Learner for Transfer {
             Some(choose(&*self.selector, learner.unwrap_or(&mle), self.decode, &inside, run)?)
         };
         let Some(learner) = learner else {
-            let what = format!("trains nothing without a learner, and `{}` finds no weights", self.selector.typetag_name());
+            let what = format!(
+                "trains nothing without a learner, and `{}` finds no weights",
+                self.selector.typetag_name()
+            );
             let stop = chosen.as_ref().map(|chosen| chosen.stop);
             let model = chosen.and_then(|chosen| chosen.model);
             let (model, stop) = model.zip(stop).ok_or(Error::Unsupported { tag: "transfer", what })?;

@@ -19,7 +19,7 @@ pub use page::page;
 pub use record::{Judged, Record, Sheet};
 pub use significance::Comparison;
 pub(crate) use site::site;
-use svg::figure;
+use svg::{draw, figure};
 pub(crate) use terminal::markdown;
 pub use terminal::print;
 
@@ -54,18 +54,21 @@ impl<'a> Report<'a> {
     /// Writes all files of the report; the last one says that they are whole.
     pub(crate) fn write(&self, directory: &RunDirectory) -> Result<()> {
         let title = &self.plan.experiment.title;
-        let chart = figure(&self.summary, &self.plan.experiment.figure, title, &paths::charts(self));
+        let chart = figure(&self.summary, &self.plan.experiment.figure, title, &paths::by_size(self));
         let (record, config) = (Record::of(self)?, files::config(self)?);
         directory.remove(site::RECORD)?;
         directory.write("results.jsonl", &files::results(self)?)?;
         directory.write("timings.jsonl", &files::timings(self)?)?;
         directory.write("results.csv", &files::csv(self)?)?;
-        if !self.plan.experiment.path.is_empty() {
+        let times = paths::by_time(self).map(|chart| draw(&chart, title).0);
+        if let Some(times) = &times {
             directory.write("paths.csv", &paths::csv(self)?)?;
+            directory.write(site::TIMES, times.as_bytes())?;
         }
         directory.write("config.toml", config.as_bytes())?;
         directory.write("figure.svg", chart.0.as_bytes())?;
-        directory.write("index.html", page(&record, &chart.0, &config, None).0.as_bytes())?;
+        let figures = chart.0 + &times.unwrap_or_default();
+        directory.write("index.html", page(&record, &figures, &config, None).0.as_bytes())?;
         directory
             .write(site::RECORD, &serde_json::to_vec_pretty(&record).map_err(Error::format(site::RECORD))?)
     }

@@ -26,12 +26,15 @@ impl Along {
     }
 }
 
-/// Every metric of the paths against the number of features, and the first one against time.
-pub(super) fn charts(report: &Report<'_>) -> Vec<Chart> {
-    let metrics = &report.plan.experiment.path;
-    let by_size = (0..metrics.len()).map(|metric| (Along::Features, metric));
-    let by_time = metrics.iter().take(1).map(|_| (Along::Seconds, 0));
-    by_size.chain(by_time).map(|(along, metric)| chart(report, along, metric)).collect()
+/// Every metric of the paths against the number of features.
+pub(super) fn by_size(report: &Report<'_>) -> Vec<Chart> {
+    let metrics = 0..report.plan.experiment.path.len();
+    metrics.map(|metric| chart(report, Along::Features, metric)).collect()
+}
+
+/// The first one against time, which is another in every run; nothing if there are no paths.
+pub(super) fn by_time(report: &Report<'_>) -> Option<Chart> {
+    (!report.plan.experiment.path.is_empty()).then(|| chart(report, Along::Seconds, 0))
 }
 
 fn chart(report: &Report<'_>, along: Along, metric: usize) -> Chart {
@@ -130,7 +133,10 @@ mod tests {
         let step = |features, seconds, value| Step { features, seconds, values: vec![value] };
         let path = [step(1, 0.1, 0.5), step(4, 0.2, 0.3), step(3, 0.3, 0.4), step(8, 0.9, 0.2)];
         let by_size = |x| at(&path, Along::Features, x, 0);
-        assert_eq!([0.0, 1.0, 3.0, 4.0, 7.0, 8.0].map(by_size), [None, Some(0.5), Some(0.4), Some(0.3), Some(0.3), Some(0.2)]);
+        assert_eq!(
+            [0.0, 1.0, 3.0, 4.0, 7.0, 8.0].map(by_size),
+            [None, Some(0.5), Some(0.4), Some(0.3), Some(0.3), Some(0.2)]
+        );
         assert_eq!(by_size(9.0), None);
         assert_eq!(at(&path, Along::Seconds, 0.5, 0), Some(0.4));
         let other = [step(1, 0.1, 0.7)];

@@ -47,9 +47,10 @@ pub(super) fn figure(summary: &Summary, figure: &Figure, title: &str, further: &
         return draw(&first, title);
     }
     let charts: Vec<&Chart> = std::iter::once(&first).chain(further).collect();
-    let (width, height) = charts.iter().map(|chart| size(chart)).fold((0.0_f64, 0.0), |all, one| {
-        (all.0.max(one.0), all.1 + one.1)
-    });
+    let (width, height) = charts
+        .iter()
+        .map(|chart| size(chart))
+        .fold((0.0_f64, 0.0), |all, one| (all.0.max(one.0), all.1 + one.1));
     let tops = charts.iter().scan(0.0, |top, chart| {
         let mine = *top;
         *top += size(chart).1;
