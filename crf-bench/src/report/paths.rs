@@ -92,7 +92,9 @@ fn line(paths: &[&[Step]], along: Along, metric: usize) -> Vec<Dot> {
             Along::Features => format!("{x} features"),
             Along::Seconds => format!("{x:.2} s"),
         };
-        (2 * values.len() >= paths.len()).then(|| Dot { x, label, of: Estimate::of(&values) })
+        // Lines of many marks are read without intervals.
+        let of = || Estimate { half_width: None, ..Estimate::of(&values) };
+        (2 * values.len() >= paths.len()).then(|| Dot { x, label, of: of() })
     };
     chosen.into_iter().filter_map(dot).collect()
 }
