@@ -2,16 +2,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{
-    Corpus, Decode, FeatureMap, Inference, LogLinear, Model, Needs, Next, Problem, Run, Seed, Splits, Stop,
-    evaluate,
+    Corpus, Decode, FeatureMap, Inference, LogLinear, Metric, Model, Needs, Next, Problem, Run, Seed, Splits,
+    Stop, evaluate,
 };
-use crf_select::choose;
+use crf_select::{Tried, choose_seen};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Experiment, Method, Plan, Settings};
 use crate::data_sets::explained;
 use crate::encoding::encode;
 use crate::error::{Error, Result};
+use crate::path::{self, Step};
 
 /// What came of one method at one point of the sweep in one trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ pub struct Cell {
     pub iterations: usize,
     /// How long it all took.
     pub seconds: Seconds,
+    /// The candidates of the selector, if the experiment asks for paths.
+    pub path: Vec<Step>,
 }
 
 /// How long the parts of a cell took.
@@ -123,7 +126,14 @@ fn run_method(
 
     let clock = Instant::now();
     let problem = Problem { valid: holdout.as_ref(), ..Problem::new(&train, &map, &*method.inference) };
-    let (map, start) = select(method, &problem, seed)?;
+    let mut path = Vec::new();
+    let (map, start) = select(method, &problem, seed, &mut |tried, model| {
+        if !experiment.path.is_empty() {
+            let values = measure(&experiment.path, model, &test, method, None)?;
+            path.push(Step { features: tried.features, seconds: tried.seconds, values });
+        }
+        Ok(())
+    })?;
     let start = start.as_ref().map(|model| model as &dyn Model);
     let problem = Problem { map: &map, start, ..problem };
     let mut observer = |iteration: &crf_core::Iteration| {
@@ -137,7 +147,9 @@ fn run_method(
     }
 
     let clock = Instant::now();
-    let metrics = measure(&*fit.model, &test, method, experiment)?;
+    let reference = experiment.reference.as_deref();
+    let mut metrics = measure(&experiment.metrics, &*fit.model, &test, method, reference)?;
+    metrics.extend(path::values(&experiment.path, &path));
     seconds.evaluate = clock.elapsed().as_secs_f64();
     tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
     Ok(Cell {
@@ -150,20 +162,21 @@ fn run_method(
         stop: fit.trace.stop,
         iterations: fit.trace.iterations.len(),
         seconds,
+        path,
     })
 }
 
 /// The value of each metric, with what the metrics ask for beside the answers.
 fn measure(
+    metrics: &[Box<dyn Metric>],
     model: &dyn Model,
     test: &Corpus,
     method: &Method,
-    experiment: &Experiment,
+    reference: Option<&dyn Inference>,
 ) -> crf_core::Result<Vec<f64>> {
-    let (metrics, by) =
-        (&experiment.metrics, |inference: &dyn Inference, decode| evaluate(model, test, inference, decode));
+    let by = |inference: &dyn Inference, decode| evaluate(model, test, inference, decode);
     let mut evaluation = by(&*method.inference, method.decode)?;
-    let reference = experiment.reference.as_deref().map(|reference| by(reference, method.decode));
+    let reference = reference.map(|reference| by(reference, method.decode));
     evaluation.reference = reference.transpose()?.map(Box::new);
     let needed = |needs: Needs| metrics.iter().any(|metric| metric.needs() == needs);
     if needed(Needs::Parameters) {
@@ -176,11 +189,12 @@ fn measure(
     metrics.iter().map(|metric| metric.measure(&evaluation)).collect()
 }
 
-/// The features that the method's selector chooses, and their weights if it found any.
+/// The features that the method's selector chooses, and their weights if it found any; `see` is shown every candidate.
 fn select(
     method: &Method,
     problem: &Problem<'_>,
     seed: Seed,
+    see: &mut dyn FnMut(&Tried, &dyn Model) -> crf_core::Result<()>,
 ) -> crf_core::Result<(Arc<FeatureMap>, Option<LogLinear>)> {
     if method.selector.typetag_name() == "none" {
         // Its only candidate wins; there is no need to train it twice.
@@ -188,6 +202,6 @@ fn select(
     }
     let mut go_on = |_: &crf_core::Iteration| Next::Continue;
     let mut run = Run::new(seed.child("selector"), &mut go_on);
-    let chosen = choose(&*method.selector, &*method.learner, method.decode, problem, &mut run)?;
+    let chosen = choose_seen(&*method.selector, &*method.learner, method.decode, problem, &mut run, see)?;
     Ok((chosen.map, chosen.model))
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize as DeriveDeserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::config::{Experiment, Fault, KeyPath, same};
+use crate::path;
 use crate::summary::Summary;
 
 /// Something the results should show; each kind is one key of a claim's table.
@@ -124,7 +125,8 @@ pub struct Names<'a> {
 impl<'a> Names<'a> {
     pub(crate) fn of(experiment: &'a Experiment, strict: bool) -> Self {
         let methods = experiment.methods.iter().map(|(name, _)| name.as_str()).collect();
-        let metrics = experiment.metrics.iter().map(|metric| metric.name()).collect();
+        let of_path = path::columns(&experiment.path).into_iter().map(|column| column.name);
+        let metrics = experiment.metrics.iter().map(|metric| metric.name()).chain(of_path).collect();
         Names { methods, metrics, sweep: experiment.sweep.clone(), strict }
     }
 

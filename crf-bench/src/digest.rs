@@ -50,7 +50,8 @@ pub(crate) fn of_code() -> Result<Digest> {
 pub(crate) fn of_cells(plan: &Plan) -> Result<Vec<Digest>> {
     let experiment = &plan.experiment;
     let json = |value: serde_json::Result<Value>| value.map_err(Error::format("the digest of a cell"));
-    let shared = json(serde_json::to_value((experiment.seed, &experiment.metrics, &experiment.reference)))?;
+    let asked = (experiment.seed, &experiment.metrics, &experiment.path, &experiment.reference);
+    let shared = json(serde_json::to_value(asked))?;
     let mut files = Files::default();
     let mut sources = Vec::new();
     for point in &plan.points {

@@ -165,6 +165,7 @@ mod tests {
             stop: Stop::Converged,
             iterations: 7,
             seconds: Seconds::default(),
+            path: Vec::new(),
         }
     }
 

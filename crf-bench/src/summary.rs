@@ -2,6 +2,7 @@ use toml::{Table, Value};
 
 use crate::config::{Plan, Settings, number};
 use crate::estimate::Estimate;
+use crate::path;
 
 /// All results of an experiment, from which reports are made and claims are judged.
 #[derive(Debug, Clone)]
@@ -53,7 +54,8 @@ impl Summary {
         let points = plan.points.iter().map(|point| point.settings.clone()).collect();
         let metrics = experiment.metrics.iter();
         let column = metrics.map(|m| Column { name: m.name(), higher_is_better: m.higher_is_better() });
-        Summary::new(methods, points, column.collect(), experiment.trials as usize, of)
+        let columns = column.chain(path::columns(&experiment.path)).collect();
+        Summary::new(methods, points, columns, experiment.trials as usize, of)
     }
 
     /// The values of all trials of a cell.

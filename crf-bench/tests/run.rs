@@ -72,6 +72,52 @@ fn the_config_of_a_quick_run_runs() {
 }
 
 #[test]
+fn paths_are_measured_on_the_way() {
+    let place = directory("paths");
+    let text = r#"
+title = "A path"
+trials = 2
+seed = 7
+metrics = ["error"]
+path = ["error", { type = "features", with = ["copy"] }]
+dataset = { type = "noisy-copies", length = 200, holdout = true }
+[defaults]
+features = ["intercept", { state = "value" }]
+learner = "as-selected"
+[methods.grafting]
+selector = { type = "grafting", l2 = 0.1, most = 3 }
+[methods.l1]
+selector = { type = "l1-path", floor = 0.1 }
+[[claims]]
+text = "the copy enters first"
+at-most = { method = "grafting", metric = "entry(features(copy))", value = 1 }
+"#;
+    let cells = run(text);
+    for cell in &cells {
+        assert_eq!(cell.metrics.len(), 1 + 3 + 1);
+        let best = cell.path.iter().map(|step| step.values[0]).fold(f64::INFINITY, f64::min);
+        assert!(cell.metrics[1] == best && cell.metrics[0] >= best, "{cell:?}");
+        assert!(cell.path.iter().any(|step| step.features == cell.features), "{cell:?}");
+    }
+    assert_eq!(cells[0].path.iter().map(|step| step.features).collect::<Vec<_>>(), [1, 2, 3]);
+    let file = place.join("exp.toml");
+    std::fs::write(&file, text).expect("a file");
+    let out = |name: &str| {
+        let out = place.join(name);
+        let args = [file.to_str(), Some("--out"), out.to_str()].map(|arg| arg.expect("UTF-8"));
+        let report = xtask(&args).expect("a run");
+        assert!(report.contains("holds   the copy enters first"), "{report}");
+        let rows = read(&out.join("paths.csv")).lines().count();
+        assert_eq!(rows, 1 + cells.iter().map(|cell| cell.path.len()).sum::<usize>());
+        assert!(read(&out.join("index.html")).contains("seconds of selection"));
+        read(&out.join("figure.svg"))
+    };
+    let figure = out("a");
+    assert!(figure.contains("error against features") && !figure.contains("seconds"));
+    assert_eq!(figure, out("b"));
+}
+
+#[test]
 fn every_cell_has_a_seed_of_its_own() {
     let cells = run(EXPERIMENT);
     let seeds: BTreeSet<&str> = cells.iter().map(|cell| cell.seed.as_str()).collect();

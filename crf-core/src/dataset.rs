@@ -145,6 +145,16 @@ impl Dataset {
         self.graphs.is_empty()
     }
 
+    /// The numbers of the sequences in one of so many equal parts, which are counted from 1.
+    pub fn part(&self, part: usize, of: usize) -> Result<Range<usize>> {
+        require((1..=of).contains(&part), "part", &format!("from 1 to {of}"), part)?;
+        if !self.len().is_multiple_of(of) {
+            return Err(Error::data(format!("{} sequences do not make {of} equal parts", self.len())));
+        }
+        let size = self.len() / of;
+        Ok((part - 1) * size..part * size)
+    }
+
     /// The sequences whose numbers are given, in that order.
     pub fn subset(&self, sequences: &[usize]) -> Dataset {
         let mut part = DatasetBuilder::new(self.schema.clone());

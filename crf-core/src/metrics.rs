@@ -274,6 +274,45 @@ impl Metric for OfLabel {
     }
 }
 
+/// The fraction of positions with a wrong label in one of several equal parts of the sequences, such as the domains of
+/// the source `domains`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorInPart {
+    /// Which part, counted from 1.
+    pub part: usize,
+    /// How many parts there are; they must be equal.
+    pub of: usize,
+}
+
+crate::plugin!("metric", ErrorInPart, "error-in-part");
+
+#[typetag::serde(name = "error-in-part")]
+impl Metric for ErrorInPart {
+    fn name(&self) -> String {
+        format!("error({} of {})", self.part, self.of)
+    }
+
+    fn higher_is_better(&self) -> bool {
+        false
+    }
+
+    fn measure(&self, of: &Evaluation) -> Result<f64> {
+        let (mut wrong, mut all) = (0.0, 0.0);
+        for i in of.data.part(self.part, self.of)? {
+            let range = of.data.range(i);
+            let pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
+            for (truth, predicted) in
+                pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted)))
+            {
+                all += 1.0;
+                wrong += f64::from(truth != predicted);
+            }
+        }
+        Ok(ratio(wrong, all))
+    }
+}
+
 /// How many features the model has, of those whose names have all of some parts and none of others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{labelled, two_kinds};
 use crf_core::metrics::{
-    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorRate, FeatureCount, LogLikelihood, LogZError, MacroF1,
-    MarginalError, OfLabel, Quality, SequenceAccuracy, ViterbiAccuracy,
+    Accuracy, BrokenBounds, ChunkF1, Confusion, ErrorInPart, ErrorRate, FeatureCount, LogLikelihood,
+    LogZError, MacroF1, MarginalError, OfLabel, Quality, SequenceAccuracy, ViterbiAccuracy,
 };
 use crf_core::{
     Bound, Dataset, DatasetBuilder, Effort, Evaluation, Features, Graph, Label, LogZ, Metric, Probabilities,
@@ -64,6 +64,15 @@ fn labellings_that_are_most_likely_as_a_whole_are_measured_where_they_are_known(
     // As `example` predicts, but for the second position, which is right now, and the two that are unlabelled.
     let viterbi = Some(vec![0, 0, 1, 2, 0, 1, 2, 0, 1]);
     assert_eq!(ViterbiAccuracy {}.measure(&Evaluation { viterbi, ..example() }).unwrap(), 6.0 / 7.0);
+}
+
+#[test]
+fn the_errors_of_equal_parts_are_told_apart() {
+    let error = |part, of| ErrorInPart { part, of }.measure(&example());
+    assert_eq!([error(1, 2).unwrap(), error(2, 2).unwrap()], [1.0 / 5.0, 1.0 / 2.0]);
+    assert_eq!((error(4, 4).unwrap(), error(1, 1).unwrap()), (0.0, 2.0 / 7.0));
+    assert!(error(1, 3).unwrap_err().to_string().contains("4 sequences do not make 3 equal parts"));
+    assert!(error(3, 2).is_err() && error(0, 2).is_err() && error(1, 0).is_err());
 }
 
 #[test]

@@ -45,6 +45,7 @@ mod jsonl;
 
 mod activity_older;
 mod coupled_chains;
+mod domains;
 mod file;
 mod gesture_phase;
 mod gestures;
@@ -73,6 +74,7 @@ pub use crate::conll::{Between, Conll};
 pub use crate::coupled_chains::CoupledChains;
 pub use crate::crfsuite::Crfsuite;
 pub use crate::csv::Csv;
+pub use crate::domains::Domains;
 pub use crate::extra_edges::{ExtraEdges, SameSymbol};
 pub use crate::file::File;
 pub use crate::format::{Format, Text, open};

@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Decode, Error, Fit, Iteration, Learner, Next, Problem, Result, Run, Selector, Trace};
+use crf_core::{Decode, Error, Fit, Iteration, Learner, Next, Problem, Result, Run, Selector, Stop, Trace};
 use crf_learn::Mle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use crate::l1_path::L1Path;
 
 /// The model as a selector found it: what the tables of Vail (2008), §3.4 call unsmoothed.
 ///
-/// A method's own `selector` leaves the training of what it selects to the learner; this is a selector in place of one.
+/// A method's own `selector` leaves the training of what it selects to the learner; this is a selector in place of one. Where
+/// a method's selector has found weights, they are kept and no other selector is asked.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AsSelected {
@@ -36,6 +37,10 @@ impl Learner for AsSelected {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        if let Some(found) = problem.start.and_then(|model| model.log_linear()) {
+            let trace = Trace { iterations: Vec::new(), stop: Stop::Direct };
+            return Ok(Fit { model: Box::new(found.clone()), trace });
+        }
         // The iterations on the way belong to other models than the one that is chosen.
         let mut go_on = |_: &Iteration| Next::Continue;
         let run = &mut Run::new(run.seed, &mut go_on);

@@ -47,6 +47,18 @@ pub fn choose(
     problem: &Problem<'_>,
     run: &mut Run<'_>,
 ) -> Result<Chosen> {
+    choose_seen(selector, learner, decode, problem, run, &mut |_, _| Ok(()))
+}
+
+/// [`choose`], and shows every candidate with its model to `see`.
+pub fn choose_seen(
+    selector: &dyn Selector,
+    learner: &dyn Learner,
+    decode: Decode,
+    problem: &Problem<'_>,
+    run: &mut Run<'_>,
+    see: &mut dyn FnMut(&Tried, &dyn Model) -> Result<()>,
+) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
     let mut tried: Vec<Tried> = Vec::new();
     let mut best: Option<(usize, Arc<FeatureMap>, Option<LogLinear>)> = None;
@@ -54,25 +66,25 @@ pub fn choose(
         let Candidate { features, weights, objective, seconds } = candidate;
         let map = Arc::new(narrow(problem.map, features));
         let model = weights.map(|weights| LogLinear::new(map.clone(), weights.to_vec())).transpose()?;
-        let score = match (problem.valid, objective) {
-            (None, Some(objective)) => objective,
-            (valid, _) => {
-                let mut trained = None;
-                let model: &dyn Model = match &model {
-                    Some(model) => model,
-                    None => {
-                        let narrow = Problem { map: &map, valid: None, ..*problem };
-                        let fit = learner.fit(&narrow, &mut Run::new(seed, &mut |_| Next::Continue))?;
-                        &**trained.insert(fit.model)
-                    }
-                };
-                error(model, valid.unwrap_or(problem.train), problem, decode)?
+        let mut trained = None;
+        let shown: &dyn Model = match &model {
+            Some(model) => model,
+            None => {
+                let narrow = Problem { map: &map, valid: None, ..*problem };
+                let fit = learner.fit(&narrow, &mut Run::new(seed, &mut |_| Next::Continue))?;
+                &**trained.insert(fit.model)
             }
         };
+        let score = match (problem.valid, objective) {
+            (None, Some(objective)) => objective,
+            (valid, _) => error(shown, valid.unwrap_or(problem.train), problem, decode)?,
+        };
+        let this = Tried { features: features.len(), objective, score, seconds };
+        see(&this, shown)?;
         if best.as_ref().is_none_or(|(at, ..)| score < tried[*at].score) {
             best = Some((tried.len(), map, model));
         }
-        tried.push(Tried { features: features.len(), objective, score, seconds });
+        tried.push(this);
         Ok(Next::Continue)
     })?;
     if let Some((best, map, model)) = best {

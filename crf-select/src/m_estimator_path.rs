@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crf_core::{Candidate, Problem, Result, Run, Selector, Stop, require};
+use crf_core::{Candidate, Next, Problem, Result, Run, Selector, Stop, require};
 use crf_learn::Rho;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,19 @@ use crate::trail::{Emit, Trail, narrow};
 
 /// The ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon & Lin 2006).
 ///
-/// Its weights are good enough to choose by; the survivors are then to be trained by `mle`. All candidates are looked at
-/// now and then only, so a feature may enter some values of λ late. For candidate sets that are too large even so,
-/// `keep` makes two stages of it.
+/// It is there to choose features; the survivors are then to be trained by `mle`. All candidates are looked at now and then
+/// only, so a feature may enter some values of λ late. For sets that are too large even so, `keep` makes two stages of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MEstimatorPath {
+    /// What features are chosen to explain.
+    pub patches: Patches,
     /// How many candidates take part: those with the largest derivatives at w = 0; all when left out.
     pub keep: Option<usize>,
+    /// By what the number of features is multiplied, at least, from one candidate that is shown to the next; these come without
+    /// weights, so that they are compared after the learner has trained them. At least 1. When left out, every λ is shown
+    /// with the weights of the M-estimator.
+    pub growth: Option<f64>,
     /// All candidates are looked at when λ has fallen to this share of the one before; above 0, and 1 looks at every λ.
     pub look: f64,
     /// The penalties of the path.
@@ -28,9 +33,25 @@ pub struct MEstimatorPath {
     pub penalties: Penalties,
 }
 
+/// What the features of a patch are chosen to explain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Patches {
+    /// State features explain labels without their neighbours, and transition features those with true neighbours (after the
+    /// piecewise training of Sutton & McCallum 2005). The penalty of state features is λ times the mean number of positions
+    /// in a row that have the same label: to a model of single positions each of them is evidence of its own, which to
+    /// a chain is evidence once.
+    #[default]
+    Pieces,
+    /// All features of a position explain its label, its neighbours having their true ones, as the thesis has it. Where
+    /// labels seldom change, true neighbours tell nearly all and hardly a state feature is chosen.
+    Positions,
+}
+
 impl Default for MEstimatorPath {
     fn default() -> Self {
-        MEstimatorPath { keep: None, look: 0.8, penalties: Penalties::default() }
+        let (patches, penalties) = (Patches::default(), Penalties::default());
+        MEstimatorPath { patches, keep: None, growth: Some(1.2), look: 0.8, penalties }
     }
 }
 
@@ -40,27 +61,162 @@ crf_core::plugin!("selector", MEstimatorPath, "m-estimator-path");
 impl Selector for MEstimatorPath {
     fn check(&self) -> Result<()> {
         require(self.keep != Some(0), "keep", "at least 1", 0)?;
+        let fine = |growth: f64| growth.is_finite() && growth >= 1.0;
+        require(self.growth.is_none_or(fine), "growth", "at least 1", self.growth.unwrap_or_default())?;
         require(self.look > 0.0 && self.look <= 1.0, "look", "above 0 and at most 1", self.look)?;
         self.penalties.check()
     }
 
     fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let rho = Rho::uniform(problem.map);
-        let of: &Of<'_> = &|problem| Ok(Box::new(Mean::new(&rho, problem)?));
-        let mut field = Field::new(problem, of)?;
-        let Some(keep) = self.keep.filter(|&keep| keep < problem.map.len()) else {
-            return self.penalties.follow(&mut field, self.look, &mut Trail::new(emit), run);
+        let mut largest = 0;
+        let emit: &mut Emit<'_> = &mut |candidate: Candidate<'_>| {
+            let Some(growth) = self.growth else { return emit(candidate) };
+            let size = candidate.features.len();
+            if size <= largest || (size as f64) < growth * largest as f64 {
+                return Ok(Next::Continue);
+            }
+            largest = size;
+            emit(Candidate { weights: None, ..candidate })
         };
-        let slopes: Vec<f64> = field.gradient.iter().map(|slope| slope.abs()).collect();
-        drop(field);
+        let kept = self.kept(problem)?;
+        let (state, transition) = kept.split_at(kept.partition_point(|&k| k < problem.map.state().len()));
+        if self.patches == Patches::Positions || state.is_empty() || transition.is_empty() {
+            return self.along(problem, &kept, None, run, emit);
+        }
+        let pieces = [Piece::new(state, run_length(problem)), Piece::new(transition, 1.0)];
+        self.in_pieces(problem, pieces, run, emit)
+    }
+}
+
+/// Features that are chosen by themselves.
+struct Piece<'f> {
+    features: &'f [usize],
+    factor: f64, // of λ
+    points: Vec<Point>,
+}
+
+impl<'f> Piece<'f> {
+    fn new(features: &'f [usize], factor: f64) -> Self {
+        Piece { features, factor, points: Vec::new() }
+    }
+
+    /// The piece's last point whose λ is not below that of the path.
+    fn at(&self, lambda: f64) -> Option<&Point> {
+        let least = lambda * (1.0 - 1e-9);
+        self.points[..self.points.partition_point(|point| point.lambda / self.factor >= least)].last()
+    }
+}
+
+/// A candidate of a piece.
+struct Point {
+    lambda: f64,
+    features: Vec<usize>,
+    weights: Vec<f64>,
+    objective: f64,
+    seconds: f64, // since the path of its piece began
+}
+
+/// The mean number of positions in a row that have the same label.
+fn run_length(problem: &Problem<'_>) -> f64 {
+    let data = problem.train.data();
+    let mut n_runs = 0;
+    for i in 0..data.len() {
+        let (shape, labels) = (data.shape(i), &data.labels()[data.range(i)]);
+        let ends = (0..shape.n_edges()).map(|e| shape.ends(e));
+        n_runs += 1 + ends.filter(|&(u, v)| labels[u] != labels[v]).count();
+    }
+    (data.n_positions() as f64 / n_runs as f64).max(1.0)
+}
+
+impl MEstimatorPath {
+    /// The candidates that take part, ascending.
+    fn kept(&self, problem: &Problem<'_>) -> Result<Vec<usize>> {
+        let all = problem.map.len();
+        let Some(keep) = self.keep.filter(|&keep| keep < all) else { return Ok((0..all).collect()) };
+        let slopes = self.slopes(problem)?;
         let mut kept = best(&slopes, |_| true, keep);
         kept.sort_unstable();
-        let map = Arc::new(narrow(problem.map, &kept));
+        Ok(kept)
+    }
+
+    /// Follows the paths of all pieces, one after the other, and shows together what they have under the same λ.
+    fn in_pieces(
+        &self,
+        problem: &Problem<'_>,
+        mut pieces: [Piece<'_>; 2],
+        run: &mut Run<'_>,
+        emit: &mut Emit<'_>,
+    ) -> Result<Stop> {
+        let slopes = self.slopes(problem)?;
+        let steepest = |piece: &Piece<'_>| piece.features.iter().map(|&k| slopes[k]).fold(0.0, f64::max);
+        let first = pieces.iter().map(|piece| steepest(piece) / piece.factor).fold(0.0, f64::max);
+        let mut stop = Stop::Converged;
+        for piece in &mut pieces {
+            let (own, began) = (steepest(piece), run.seconds());
+            let floor = self.penalties.floor * first * piece.factor / own;
+            if floor >= 1.0 || own == 0.0 {
+                continue;
+            }
+            let (features, points) = (piece.features, &mut piece.points);
+            let end = self.along(problem, features, Some(floor), run, &mut |candidate| {
+                points.push(Point {
+                    lambda: own * self.penalties.decay.powi(points.len() as i32 + 1),
+                    features: candidate.features.to_vec(),
+                    weights: candidate.weights.unwrap_or_default().to_vec(),
+                    objective: candidate.objective.unwrap_or_default(),
+                    seconds: candidate.seconds - began,
+                });
+                Ok(Next::Continue)
+            })?;
+            if end != Stop::Converged {
+                stop = end;
+            }
+        }
+        let mut lambda = first * self.penalties.decay;
+        while lambda >= first * self.penalties.floor * (1.0 - 1e-9) && lambda > 0.0 {
+            let points: Vec<&Point> = pieces.iter().filter_map(|piece| piece.at(lambda)).collect();
+            let features: Vec<usize> = points.iter().flat_map(|point| &point.features).copied().collect();
+            let weights: Vec<f64> = points.iter().flat_map(|point| &point.weights).copied().collect();
+            if self.penalties.most.is_some_and(|most| features.len() > most) {
+                return Ok(Stop::Budget);
+            }
+            let objective = Some(points.iter().map(|point| point.objective).sum());
+            let seconds = points.iter().map(|point| point.seconds).sum();
+            let weights = Some(&weights[..]);
+            if emit(Candidate { features: &features, weights, objective, seconds })? == Next::Stop {
+                return Ok(Stop::Observer);
+            }
+            lambda *= self.penalties.decay;
+        }
+        Ok(stop)
+    }
+
+    /// Follows the path of some candidates; `floor` in place of that of the settings.
+    fn along(
+        &self,
+        problem: &Problem<'_>,
+        features: &[usize],
+        floor: Option<f64>,
+        run: &mut Run<'_>,
+        emit: &mut Emit<'_>,
+    ) -> Result<Stop> {
+        let map = Arc::new(narrow(problem.map, features));
+        let rho = Rho::uniform(&map);
+        let of: &Of<'_> = &|problem| Ok(Box::new(Mean::new(&rho, problem)?));
         let mut field = Field::new(&Problem { map: &map, ..*problem }, of)?;
         let emit = &mut |candidate: Candidate<'_>| {
-            let features: Vec<usize> = candidate.features.iter().map(|&k| kept[k]).collect();
+            let features: Vec<usize> = candidate.features.iter().map(|&k| features[k]).collect();
             emit(Candidate { features: &features, ..candidate })
         };
-        self.penalties.follow(&mut field, self.look, &mut Trail::new(emit), run)
+        let floor = floor.unwrap_or(self.penalties.floor);
+        let penalties = Penalties { floor, ..self.penalties.clone() };
+        penalties.follow(&mut field, self.look, &mut Trail::new(emit), run)
+    }
+
+    /// |∂J/∂w| of all candidates at w = 0, which is the same for a piece and for all together.
+    fn slopes(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
+        let rho = Rho::uniform(problem.map);
+        let of: &Of<'_> = &|problem| Ok(Box::new(Mean::new(&rho, problem)?));
+        Ok(Field::new(problem, of)?.gradient.iter().map(|slope| slope.abs()).collect())
     }
 }

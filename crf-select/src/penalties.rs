@@ -1,9 +1,10 @@
 use crf_core::{Next, Result, Run, Stop, require};
-use crf_learn::{Function as _, Penalty, StopRule, descend};
+use crf_learn::{Function as _, Optimizer as _, OwlQn, Penalty, Step, StopRule, descend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
+use crate::forward::best;
 use crate::proximal::Proximal;
 use crate::trail::Trail;
 
@@ -30,6 +31,9 @@ pub struct Penalties {
     pub exempt_intercepts: bool,
     /// Whether to leave out the candidates that the strong rule discards.
     pub screen: bool,
+    /// How many of those that it lets in are trained at a time, the ones with the largest derivatives first; at least 1. The
+    /// others follow as the optimality conditions demand, so the path is the same.
+    pub batch: usize,
     /// A point is solved when the pseudo-gradient is no longer than this times λ and max(1, ‖w‖).
     pub tolerance: f64,
     /// Iterations after which a point counts as solved.
@@ -44,6 +48,7 @@ impl Default for Penalties {
             most: None,
             exempt_intercepts: false,
             screen: true,
+            batch: 1000,
             tolerance: 1e-3,
             iterations: 1000,
         }
@@ -53,6 +58,8 @@ impl Default for Penalties {
 /// How far ahead the strong rule looks when it lets candidates in, as a share of the next λ: to let them in often costs more
 /// than to train some that are not needed yet.
 const AHEAD: f64 = 0.9;
+/// Beyond so many weights the matrix of `Proximal`, 128 MB by then, gives way to the few vectors of OWL-QN.
+const MOST_DENSE: usize = 4000;
 
 impl Penalties {
     pub(crate) fn check(&self) -> Result<()> {
@@ -60,6 +67,7 @@ impl Penalties {
         require(inside(self.decay), "decay", "above 0 and below 1", self.decay)?;
         require(inside(self.floor), "floor", "above 0 and below 1", self.floor)?;
         require(self.most != Some(0), "most", "at least 1", 0)?;
+        require(self.batch >= 1, "batch", "at least 1", self.batch)?;
         let fine = self.tolerance.is_finite() && self.tolerance > 0.0;
         require(fine, "tolerance", "a finite number above 0", self.tolerance)
     }
@@ -85,21 +93,26 @@ impl Penalties {
         let mut at = Lambda { looked: first, next: first * self.decay };
         let last = first * self.floor * (1.0 - 1e-9);
         let mut stop = Stop::Converged;
-        let (mut features, mut steps) = (Vec::new(), Proximal::new(0));
+        let (mut known, mut steps) = (Vec::new(), Proximal::new(0));
         while at.next >= last && at.next > 0.0 {
             let strong = at.strong(at.next * look.min(AHEAD));
-            let is_inside = |k: &usize| {
-                !self.screen
-                    || field.w[*k] != 0.0
-                    || field.gradient[*k].abs() >= strong
-                    || exempt.binary_search(k).is_ok()
-            };
-            let inside: Vec<usize> = (0..map.len()).filter(is_inside).collect();
-            steps = steps.carried(&features, &inside);
-            features = inside;
+            let is_needed = |k: usize| !self.screen || field.w[k] != 0.0 || exempt.binary_search(&k).is_ok();
+            let mut features: Vec<usize> = (0..map.len()).filter(|&k| is_needed(k)).collect();
+            let slope = |k: usize| if is_needed(k) { 0.0 } else { field.gradient[k].abs() };
+            let slopes: Vec<f64> = (0..map.len()).map(slope).collect();
+            let mut newcomers = best(&slopes, |k| slopes[k] >= strong, self.batch + 1);
+            let is_cut = newcomers.len() > self.batch;
+            newcomers.truncate(self.batch);
+            features.extend(newcomers);
+            features.sort_unstable();
+            let is_dense = features.len() <= MOST_DENSE;
+            steps = if is_dense { steps.carried(&known, &features) } else { Proximal::new(0) };
+            known = if is_dense { features.clone() } else { Vec::new() };
             let outside: Vec<usize> = (0..map.len()).filter(|k| features.binary_search(k).is_err()).collect();
             let penalty = Penalty { l1: at.next, l2: 0.0, exempt_intercepts: self.exempt_intercepts };
             let end = field.restrict(&features, &penalty, |field, f, point| {
+                let mut sparse = if is_dense { None } else { Some(OwlQn::default().start(f, &run.seed)?) };
+                let steps: &mut dyn Step = sparse.as_deref_mut().unwrap_or(&mut steps);
                 let mut is_known = true;
                 while at.next >= last {
                     f.set_l1(at.next);
@@ -114,7 +127,7 @@ impl Penalties {
                         delta: 0.0,
                         ..StopRule::default()
                     };
-                    let trace = descend(f, point, &mut steps, &rule, None, (Vec::new(), 0), run)?;
+                    let trace = descend(f, point, steps, &rule, None, (Vec::new(), 0), run)?;
                     if matches!(trace.stop, Stop::Observer) {
                         return Ok(Some(trace.stop));
                     }
@@ -141,7 +154,8 @@ impl Penalties {
                     let looked = if is_known { at.next } else { at.looked };
                     at = Lambda { looked, next: at.next * self.decay };
                     let strong = at.strong(at.next * look);
-                    if is_known && outside.iter().any(|&k| field.gradient[k].abs() >= strong) {
+                    // Of a batch that was cut the rule says nothing new; those that break the conditions come back above.
+                    if is_known && !is_cut && outside.iter().any(|&k| field.gradient[k].abs() >= strong) {
                         return Ok(None);
                     }
                 }

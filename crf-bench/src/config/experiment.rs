@@ -31,6 +31,11 @@ pub struct Experiment {
     #[serde(default = "usual_metrics", deserialize_with = "named_list")]
     #[schemars(with = "Vec<AnyMetric>", default)]
     pub metrics: Vec<Box<dyn Metric>>,
+    /// What is measured on the test data of every candidate that a method's selector shows on its way. The first is what
+    /// candidates are judged by; the others, such as numbers of features, tell what enters when.
+    #[serde(default, deserialize_with = "named_list", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<AnyMetric>", default)]
+    pub path: Vec<Box<dyn Metric>>,
     /// Where the data come from.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "AnySource")]

@@ -82,10 +82,12 @@ pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Fau
         inference.check().map_err(fault(path.child("inference")))?;
         selector.check().map_err(fault(path.child("selector")))?;
         decode.check(&**inference).map_err(fault(path.child("decode")))?;
-        for (i, metric) in experiment.metrics.iter().enumerate() {
-            let needed = metric.needs().check(&**inference, reference);
-            let needed = needed.map_err(|error| error.at(format!("the metric `{}`", metric.name())));
-            needed.map_err(fault(root.child("metrics").child(i)))?;
+        for (key, metrics) in [("metrics", &experiment.metrics), ("path", &experiment.path)] {
+            for (i, metric) in metrics.iter().enumerate() {
+                let needed = metric.needs().check(&**inference, reference);
+                let needed = needed.map_err(|error| error.at(format!("the metric `{}`", metric.name())));
+                needed.map_err(fault(root.child(key).child(i)))?;
+            }
         }
     }
     Ok(())

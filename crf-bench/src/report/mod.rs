@@ -7,6 +7,7 @@ mod film;
 mod growth;
 mod overview;
 mod page;
+mod paths;
 mod peers;
 mod record;
 mod significance;
@@ -19,7 +20,7 @@ pub use page::page;
 pub use record::{Judged, Record, Sheet};
 pub use significance::Comparison;
 pub(crate) use site::site;
-pub use svg::figure;
+use svg::{draw, figure};
 pub(crate) use terminal::markdown;
 pub use terminal::print;
 
@@ -53,15 +54,22 @@ impl<'a> Report<'a> {
 
     /// Writes all files of the report; the last one says that they are whole.
     pub(crate) fn write(&self, directory: &RunDirectory) -> Result<()> {
-        let chart = figure(&self.summary, &self.plan.experiment.figure, &self.plan.experiment.title);
+        let title = &self.plan.experiment.title;
+        let chart = figure(&self.summary, &self.plan.experiment.figure, title, &paths::by_size(self));
         let (record, config) = (Record::of(self)?, files::config(self)?);
         directory.remove(site::RECORD)?;
         directory.write("results.jsonl", &files::results(self)?)?;
         directory.write("timings.jsonl", &files::timings(self)?)?;
         directory.write("results.csv", &files::csv(self)?)?;
+        let times = paths::by_time(self).map(|chart| draw(&chart, title).0);
+        if let Some(times) = &times {
+            directory.write("paths.csv", &paths::csv(self)?)?;
+            directory.write(site::TIMES, times.as_bytes())?;
+        }
         directory.write("config.toml", config.as_bytes())?;
         directory.write("figure.svg", chart.0.as_bytes())?;
-        directory.write("index.html", page(&record, &chart.0, &config, None).0.as_bytes())?;
+        let figures = chart.0 + &times.unwrap_or_default();
+        directory.write("index.html", page(&record, &figures, &config, None).0.as_bytes())?;
         directory
             .write(site::RECORD, &serde_json::to_vec_pretty(&record).map_err(Error::format(site::RECORD))?)
     }

@@ -52,6 +52,8 @@ pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<usize
 
 /// The file that says that a run is finished.
 pub(crate) const RECORD: &str = "run.json";
+/// The figure of paths against time.
+pub(super) const TIMES: &str = "times.svg";
 /// Where the pages of runs are.
 pub(super) const RUNS: &str = "runs";
 
@@ -73,7 +75,10 @@ fn write_run(from: &Path, run: &Finished, to: &Path) -> Result<()> {
     }
     let read = |name: &str| fs::read_to_string(from.join(name)).map_err(Error::io(from.join(name)));
     let up = "../".repeat(run.name.components().count() + 1) + "index.html";
-    write(&to.join("index.html"), page(&run.record, &read("figure.svg")?, &read("config.toml")?, Some(&up)))
+    // Only runs that asked for paths have this one.
+    let times = fs::read_to_string(from.join(TIMES)).unwrap_or_default();
+    let figures = read("figure.svg")? + &times;
+    write(&to.join("index.html"), page(&run.record, &figures, &read("config.toml")?, Some(&up)))
 }
 
 fn write(path: &Path, page: Markup) -> Result<()> {

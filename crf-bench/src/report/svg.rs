@@ -42,9 +42,44 @@ const MARKERS: [&str; 6] = [
     "M0 -5V5M-5 0H5",
 ];
 
-/// The figure as an SVG document; the same results give the same bytes.
-pub fn figure(summary: &Summary, figure: &Figure, title: &str) -> Markup {
-    draw(&Chart::new(summary, figure), title)
+/// The figure as an SVG document, with further charts below it; the same results give the same bytes.
+pub(super) fn figure(summary: &Summary, figure: &Figure, title: &str, further: &[Chart]) -> Markup {
+    let first = Chart::new(summary, figure);
+    if further.is_empty() {
+        return draw(&first, title);
+    }
+    let charts: Vec<&Chart> = std::iter::once(&first).chain(further).collect();
+    let (width, height) = charts
+        .iter()
+        .map(|chart| size(chart))
+        .fold((0.0_f64, 0.0), |all, one| (all.0.max(one.0), all.1 + one.1));
+    let tops = charts.iter().scan(0.0, |top, chart| {
+        let mine = *top;
+        *top += size(chart).1;
+        Some(mine)
+    });
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" role="group" aria-label=(title)
+            viewBox=(format!("0 0 {width:.0} {height:.0}"))
+            width=(format!("{width:.0}")) height=(format!("{height:.0}")) {
+            @for (chart, top) in charts.iter().zip(tops) {
+                g transform=(format!("translate(0 {top:.0})")) { (draw(chart, title)) }
+            }
+        }
+    }
+}
+
+/// Width and height of a chart.
+fn size(chart: &Chart) -> (f64, f64) {
+    let right = (panel_width(chart) + GAP) * chart.panels.len().saturating_sub(1) as f64;
+    let names = chart.panels.iter().flat_map(|panel| &panel.series).map(|series| series.name.chars().count());
+    let keys = chart.panels.iter().map(|panel| panel.series.len()).max().unwrap_or(0);
+    let (legend, legend_height) = match chart.joined {
+        true => (68.0 + 9.0 * names.max().unwrap_or(0) as f64, TOP + 12.0 + KEY * keys as f64),
+        false => (20.0, 0.0),
+    };
+    let height = TOP + HEIGHT + BOTTOM + slant(chart).unwrap_or(0.0);
+    (right + LEFT + panel_width(chart) + legend, legend_height.max(height))
 }
 
 /// A chart as an SVG document. Every mark can be reached by the keyboard, and tells its value then and under the mouse.
@@ -52,13 +87,9 @@ pub(super) fn draw(chart: &Chart, title: &str) -> Markup {
     // Lines of one number are one method and setting in all panels.
     let keys = chart.panels.iter().map(|panel| &panel.series).max_by_key(|series| series.len());
     let keys = keys.map_or(&[][..], |series| &series[..]);
-    let longest = keys.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
     let step = panel_width(chart) + GAP;
     let right = step * chart.panels.len().saturating_sub(1) as f64;
-    let width =
-        right + LEFT + panel_width(chart) + if chart.joined { 68.0 + 9.0 * longest as f64 } else { 20.0 };
-    let legend = if chart.joined { TOP + 12.0 + KEY * keys.len() as f64 } else { 0.0 };
-    let height = legend.max(TOP + HEIGHT + BOTTOM + slant(chart).unwrap_or(0.0));
+    let (width, height) = size(chart);
     let about = match chart.x_title.as_str() {
         "" => format!("{title}: {} of each method", chart.y_title),
         x => format!("{title}: {} against {x}", chart.y_title),

@@ -3,5 +3,6 @@
 
 #[path = "../../../crf-learn/tests/common/mod.rs"]
 mod common;
+mod parts;
 mod paths;
 mod selectors;

@@ -168,3 +168,15 @@ fn paths_end_where_they_are_told_to() {
     });
     assert_eq!((stop.unwrap(), n), (Stop::Observer, 3));
 }
+
+#[test]
+fn batches_never_change_the_path() {
+    let encoded = encoded(6, 3);
+    let problem = encoded.problem(&INFERENCE);
+    let [all, few] =
+        [1000, 2].map(|batch| path(&L1Path(Penalties { batch, ..penalties(true, false) }), &problem).0);
+    assert_eq!(all.len(), few.len());
+    for (a, b) in all.iter().zip(&few) {
+        assert!((a.objective - b.objective).abs() < 1e-7 * b.objective, "{} vs {}", a.objective, b.objective);
+    }
+}

@@ -1,0 +1,149 @@
+//! Selection on parts of what there is: of the data, and of the candidates.
+
+use std::sync::Arc;
+
+use crf_core::{Candidate, Decode, Learner as _, LogLinear, Next, Problem, Seed, Selector as _, Source as _};
+use crf_datasets::{Size, StateOrTransition};
+use crf_learn::{Mle, Pairing};
+use crf_select::{
+    AsSelected, Grafting, MEstimatorPath, Patches, Penalties, Rounds, Shortlist, Transfer, choose,
+};
+
+use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
+
+const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
+
+fn encoded(sequences: usize) -> Encoded {
+    Encoded::new(FEATURES, data(&Draw { sequences, length: 30, labels: 3, unlabelled: 0, seed: 9 }))
+}
+
+fn grafting(most: usize) -> Grafting {
+    Grafting { rounds: Rounds { l2: 0.1, most: Some(most), ..Rounds::default() }, ..Grafting::default() }
+}
+
+fn mle() -> Mle {
+    Mle(Pairing { l2: 0.5, ..Pairing::default() })
+}
+
+fn weights(model: &dyn crf_core::Model) -> (Vec<String>, Vec<f64>) {
+    let model: &LogLinear = model.log_linear().unwrap();
+    ((0..model.map().len()).map(|k| model.map().name(k)).collect(), model.weights().to_vec())
+}
+
+#[test]
+fn features_of_one_part_are_trained_in_another() {
+    let all = encoded(8);
+    let parts = [0..4, 4..8].map(|part| all.corpus.subset(&part.collect::<Vec<_>>()));
+    let problem = Problem { valid: Some(&all.corpus), ..all.problem(&INFERENCE) };
+    let in_part = |k: usize| Problem { train: &parts[k], valid: Some(&parts[k]), ..problem };
+    let transfer = |select_in, train_in, learner: Option<Mle>| {
+        let learner = learner.map(|learner| Box::new(learner) as _);
+        let selector = Box::new(grafting(6));
+        let transfer = Transfer { parts: 2, select_in, selector, train_in, learner, ..Transfer::default() };
+        transfer.check().unwrap();
+        weights(&*quiet(1, |run| transfer.fit(&problem, run)).unwrap().model)
+    };
+    for (select, train) in [(0, 0), (0, 1), (1, 0)] {
+        let chosen =
+            quiet(1, |run| choose(&grafting(6), &mle(), Decode::Posterior, &in_part(select), run)).unwrap();
+        let start = chosen.model.as_ref().filter(|_| select == train).map(|model| model as _);
+        let there = Problem { map: &chosen.map, start, ..in_part(train) };
+        let want = weights(&*quiet(1, |run| mle().fit(&there, run)).unwrap().model);
+        assert_eq!(transfer(select + 1, train + 1, Some(mle())), want, "{select} to {train}");
+        let kept = AsSelected { selector: Box::new(grafting(6)), ..AsSelected::default() };
+        let kept = weights(&*quiet(1, |run| kept.fit(&in_part(select), run)).unwrap().model);
+        assert_eq!(transfer(select + 1, train + 1, None), kept);
+        // A method's own selector leaves the weights to the learner, which keeps them.
+        let started = AsSelected::default();
+        let there =
+            Problem { map: &chosen.map, start: chosen.model.as_ref().map(|m| m as _), ..in_part(select) };
+        assert_eq!(weights(&*quiet(1, |run| started.fit(&there, run)).unwrap().model), kept);
+    }
+    assert!(Transfer { parts: 2, train_in: 3, ..Transfer::default() }.check().is_err());
+    let uneven = Transfer { parts: 3, ..Transfer::default() };
+    assert!(quiet(1, |run| uneven.fit(&problem, run)).is_err());
+}
+
+#[test]
+fn a_short_list_finds_what_the_whole_list_has_once_it_has_looked_again() {
+    let all = encoded(8);
+    let problem = all.problem(&INFERENCE);
+    let last = |selector: &dyn crf_core::Selector| {
+        let mut end = Vec::new();
+        quiet(1, |run| {
+            selector.path(&problem, run, &mut |candidate: Candidate<'_>| {
+                assert!(candidate.features.iter().all(|&k| k < all.map.len()));
+                end = candidate.features.to_vec();
+                Ok(Next::Continue)
+            })
+        })
+        .unwrap();
+        end
+    };
+    let whole = last(&grafting(5));
+    let short = |keep, share, stages| {
+        let shortlist = Shortlist { of: Box::new(grafting(5)), keep, share, stages };
+        last(&shortlist)
+    };
+    assert_eq!(short(1000, 1.0, 1), whole);
+    assert_eq!(short(all.map.len() / 2, 1.0, 3), whole);
+    assert_eq!(short(4, 0.5, 1).len(), 4);
+    assert_eq!(short(8, 0.5, 2).len(), 5);
+}
+
+/// Weights of all features of one sort, by candidate.
+fn sorts(selector: &MEstimatorPath, problem: &Problem<'_>) -> Vec<(Vec<f64>, Vec<f64>)> {
+    let (mut all, n) = (Vec::new(), problem.map.state().len());
+    quiet(1, |run| {
+        selector.path(problem, run, &mut |candidate: Candidate<'_>| {
+            let mut w = vec![0.0; problem.map.len()];
+            candidate.features.iter().zip(candidate.weights.unwrap()).for_each(|(&k, &weight)| w[k] = weight);
+            let transition = w.split_off(n);
+            all.push((w, transition));
+            Ok(Next::Continue)
+        })
+    })
+    .unwrap();
+    all
+}
+
+#[test]
+fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimator() {
+    // Labels that hardly ever change, so that a neighbour tells nearly all, and numbers about them.
+    let size = Size { sequences: 5, length: 400 };
+    let source = StateOrTransition { pairs: 2, noise: 1.0, stay: 0.99, train: size, ..Default::default() };
+    let features = r#"["intercept", "transition", {"state": "value"}, {"transition": "value"}]"#;
+    let all = Encoded::new(features, source.load(&Seed::new(3)).unwrap().train);
+    let problem = all.problem(&INFERENCE);
+    let n = all.map.state().len();
+    let path = |patches| {
+        let penalties = Penalties { decay: 0.8, floor: 1e-4, ..Penalties::default() };
+        MEstimatorPath { patches, growth: None, penalties, ..MEstimatorPath::default() }
+    };
+    let pieces = sorts(&path(Patches::Pieces), &problem);
+    // Each piece is what its features have without the others, under ever weaker penalties.
+    let alone = |keep: &dyn Fn(usize) -> bool| {
+        let map = Arc::new(all.map.narrow(keep).0);
+        sorts(&path(Patches::Positions), &Problem { map: &map, ..problem })
+    };
+    let (state, transition) = (alone(&|k| k < n), alone(&|k| k >= n));
+    let is_zero = |w: &[f64]| w.iter().all(|&w| w == 0.0);
+    let (mut last, mut n_state) = ((0, 0), 0);
+    for (of_state, of_transition) in &pieces {
+        let find = |w: &[f64], from: usize, path: &dyn Fn(usize) -> Option<Vec<f64>>| {
+            if is_zero(w) {
+                Some(from)
+            } else {
+                (from..).map_while(|i| Some((i, path(i)?))).find(|(_, other)| other == w).map(|(i, _)| i)
+            }
+        };
+        let at = find(of_state, last.0, &|i| state.get(i).map(|point| point.0.clone()));
+        let and = find(of_transition, last.1, &|i| transition.get(i).map(|point| point.1.clone()));
+        last = (at.expect("a point of the state features"), and.expect("a point of the transition features"));
+        n_state = n_state.max(of_state.iter().filter(|&&w| w != 0.0).count());
+    }
+    assert!(n_state >= 2 && !is_zero(&pieces.last().unwrap().1), "{n_state}");
+    // The penalty of state features is that of the others times the length of runs: they come later than alone.
+    let first = |path: &[(Vec<f64>, Vec<f64>)]| path.iter().position(|point| !is_zero(&point.0)).unwrap();
+    assert!(first(&pieces) > first(&state));
+}
