@@ -142,7 +142,8 @@ fn run_method(
     };
     let fit = method.learner.fit(&problem, &mut Run::new(seed, &mut observer))?;
     seconds.train = clock.elapsed().as_secs_f64();
-    if matches!(fit.trace.stop, Stop::Budget | Stop::Diverging) {
+    // That the budget ended it, as with boosting it always does, the report says once for all cells.
+    if fit.trace.stop == Stop::Diverging {
         tracing::warn!(cell, "training {}", fit.trace.stop);
     }
 

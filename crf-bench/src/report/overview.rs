@@ -33,12 +33,20 @@ pub(super) fn overview(runs: &[Finished]) -> Markup {
 fn by_paper<'a>(runs: &[&'a Finished]) -> Papers<'a> {
     let mut papers = Papers::new();
     for run in runs {
-        // `After Vail 2008, figure 2.3` is of the paper `Vail 2008`.
-        let paper = run.record.paper.as_deref().and_then(|paper| paper.split([',', ':']).next());
-        let paper = paper.map(|paper| paper.trim_start_matches("After "));
-        papers.entry(paper.unwrap_or("Without a paper")).or_default().push(run);
+        let paper = run.record.paper.as_deref().map_or("Without a paper", name_of);
+        papers.entry(paper).or_default().push(run);
     }
     papers
+}
+
+/// The authors and the year: `After Vail 2008, figure 2.3` is of the paper `Vail 2008`.
+fn name_of(paper: &str) -> &str {
+    let first = paper.split([';', ':']).next().unwrap_or(paper).trim_start_matches("After ");
+    let is_year = |word: &&str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+    match first.split([' ', ',']).find(is_year).and_then(|year| first.find(year)) {
+        Some(at) => &first[..at + 4],
+        None => first.split(',').next().unwrap_or(first),
+    }
 }
 
 /// A table of papers with the numbers of their claims, and then all claims; names of places begin with `prefix`.
@@ -117,4 +125,22 @@ fn encoded(step: &str) -> String {
         _ => format!("%{byte:02X}"),
     };
     step.bytes().map(spelled).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn papers_are_named_by_authors_and_year() {
+        for (paper, name) in [
+            ("After Vail 2008, figure 2.3, in small", "Vail 2008"),
+            ("Dietterich, Hao and Ashenfelter 2008, hyphenation", "Dietterich, Hao and Ashenfelter 2008"),
+            ("Sontag, lecture on structured prediction; Collins 2002, theorem 1", "Sontag"),
+            ("Vail 2008, chapter 5: the M-estimator", "Vail 2008"),
+            ("Nobody", "Nobody"),
+        ] {
+            assert_eq!(name_of(paper), name);
+        }
+    }
 }

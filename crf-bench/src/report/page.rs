@@ -77,6 +77,9 @@ pub fn page(record: &Record, figure: &str, config: &str, up: Option<&str>) -> Ma
             (format!("{:.1}", record.seconds)) " seconds of work; " (record.hardware.to_string())
             "; toolkit " (record.program) "."
         }
+        @if !record.limited.is_empty() {
+            p { "Their limit of iterations ended trainings of " (record.limited.join(", ")) "." }
+        }
         p.soft { "Mean seconds of a cell; the data of a trial are shared by all methods." }
         (table(&record.times))
         h2 { "Config" }

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::significance::{Comparison, comparisons};
-use super::terminal::rows;
+use super::terminal::{limited, rows};
 use crate::claim::Outcome;
 use crate::digest::{self, hex};
 use crate::error::Result;
@@ -39,6 +39,9 @@ pub struct Record {
     pub comparisons: Vec<Comparison>,
     /// Seconds of work in all.
     pub seconds: f64,
+    /// The methods of which trainings were ended by their limit of iterations, with how many.
+    #[serde(default)]
+    pub limited: Vec<String>,
     /// The machine.
     pub hardware: Hardware,
     /// The version of the toolkit and the digest of the program.
@@ -89,6 +92,7 @@ impl Record {
             times: times(report),
             comparisons: comparisons(&report.summary),
             seconds: report.results.seconds(),
+            limited: limited(report),
             hardware: Hardware::here(),
             program: format!("{} ({})", env!("CARGO_PKG_VERSION"), hex(&digest::of_code()?[..6])),
         })

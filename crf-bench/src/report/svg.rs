@@ -90,6 +90,7 @@ pub(super) fn draw(chart: &Chart, title: &str) -> Markup {
     let step = panel_width(chart) + GAP;
     let right = step * chart.panels.len().saturating_sub(1) as f64;
     let (width, height) = size(chart);
+    let outside = outside(chart);
     let about = match chart.x_title.as_str() {
         "" => format!("{title}: {} of each method", chart.y_title),
         x => format!("{title}: {} against {x}", chart.y_title),
@@ -97,8 +98,8 @@ pub(super) fn draw(chart: &Chart, title: &str) -> Markup {
     html! {
         svg xmlns="http://www.w3.org/2000/svg" class="crf-figure" role="group" aria-label=(about)
             color="#222" fill="currentColor" font-family="system-ui,sans-serif" font-size="13"
-            viewBox=(format!("0 0 {width:.0} {height:.0}"))
-            width=(format!("{width:.0}")) height=(format!("{height:.0}")) {
+            viewBox=(format!("{:.0} 0 {:.0} {height:.0}", 0.0 - outside, width + outside))
+            width=(format!("{:.0}", width + outside)) height=(format!("{height:.0}")) {
             style { (PreEscaped(STYLE)) }
             @for (k, panel) in chart.panels.iter().enumerate() {
                 g transform=(format!("translate({} 0)", step * k as f64)) {
@@ -204,6 +205,14 @@ fn slant(chart: &Chart) -> Option<f64> {
     let longest = 7.0 * ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0) as f64;
     let room = panel_width(chart) / ticks.len().max(1) as f64;
     (longest > room - 2.0).then(|| 35_f64.to_radians().sin() * longest)
+}
+
+/// How far slanted labels reach beyond the left edge.
+fn outside(chart: &Chart) -> f64 {
+    let reach = |(value, label): &(f64, String)| {
+        35_f64.to_radians().cos() * 7.0 * label.chars().count() as f64 - x(chart, *value)
+    };
+    slant(chart).map_or(0.0, |_| chart.x.ticks.iter().map(reach).fold(0.0, f64::max))
 }
 
 fn panel_width(chart: &Chart) -> f64 {

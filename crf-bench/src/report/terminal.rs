@@ -2,6 +2,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use comfy_table::{CellAlignment, Table};
+use crf_core::Stop;
 
 use super::Report;
 use crate::claim::Outcome;
@@ -20,11 +21,25 @@ pub fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::
         writeln!(out, "{:<7} {}", word(verdict.outcome, report.plan.quick), statement.text)?;
         writeln!(out, "        {}", verdict.evidence)?;
     }
+    let limited = limited(report);
+    if !limited.is_empty() {
+        writeln!(out, "limit   of iterations, which ended trainings of {}", limited.join(", "))?;
+    }
     if report.plan.quick {
         writeln!(out, "quick   {QUICK}")?;
     }
     writeln!(out, "figure  {}", directory.join("figure.svg").display())?;
     writeln!(out, "page    {}", directory.join("index.html").display())
+}
+
+/// The methods of which trainings were ended by their limit of iterations, with how many of how many.
+pub(super) fn limited(report: &Report<'_>) -> Vec<String> {
+    let methods = report.summary.methods.iter().enumerate().filter_map(|(method, name)| {
+        let cells = || report.results.cells.iter().filter(move |cell| cell.method == method);
+        let ended = cells().filter(|cell| cell.stop == Stop::Budget).count();
+        (ended > 0).then(|| format!("{name} ({ended} of {})", cells().count()))
+    });
+    methods.collect()
 }
 
 /// What quick runs are worth.
