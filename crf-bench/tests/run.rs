@@ -180,9 +180,9 @@ fn labellings_as_a_whole_are_measured_beside_other_answers() {
     // The second method has transitions, with which decodings differ.
     let with = |decode: &str| {
         let text = EXPERIMENT.replace("spread = 2.0 }", &format!("spread = 2.0 }}\ndecode = \"{decode}\""));
-        let metrics = "seed = 7\nmetrics = [\"accuracy\", \"viterbi-accuracy\"]";
+        let metrics = "seed = 7\nmetrics = [\"error\", \"accuracy\", \"viterbi-accuracy\"]";
         let cells = run(&text.replace("seed = 7", metrics)).into_iter().filter(|cell| cell.method == 1);
-        cells.map(|cell| [cell.metrics[0], cell.metrics[1]]).collect::<Vec<_>>()
+        cells.map(|cell| [cell.metrics[1], cell.metrics[2]]).collect::<Vec<_>>()
     };
     let (viterbi, posterior) = (with("viterbi"), with("posterior"));
     assert!(viterbi.iter().all(|[answers, whole]| answers == whole));
