@@ -43,9 +43,8 @@ impl FittedFeatures {
         let n = data.n_positions();
         let scaled = |count: usize, n: usize| (count as f64 * n as f64 / looked_at.max(1) as f64) as usize;
         let entries = scaled(ones + others, n);
-        // A one takes 4 bytes and any other value 12; a sequence is first encoded by itself, and then added to the others.
-        let longest = (0..data.len()).map(|i| data.range(i).len()).max().unwrap_or(0);
-        let bytes = 4 * scaled(ones, n + longest) + 12 * scaled(others, n + longest);
+        // A one takes 4 bytes and any other value 12; sequences are encoded in pieces, which take little beside the result.
+        let bytes = 4 * scaled(ones, n) + 12 * scaled(others, n);
         Ok(Estimate { functions, features: map.len(), entries, bytes })
     }
 }
