@@ -62,7 +62,7 @@ impl Rho {
 /// ρ made ready for training data.
 #[derive(Debug)]
 enum Ready<'a> {
-    Same(Columns),
+    Same(Box<Columns>),
     Each { patches: Box<Patches<'a>>, rho: Vec<f64>, rho_at: Vec<usize> }, // [positions × labels], [sequences + 1]
 }
 
@@ -86,7 +86,7 @@ impl<'a> Exponential<'a> {
             Rho::Same(rho) => {
                 let truth = all_labels(data, TAG)?;
                 refuse_foreign(data)?;
-                Ready::Same(Columns::new(map, train, &truth, rho))
+                Ready::Same(Box::new(Columns::new(map, train, &truth, rho)))
             }
             Rho::Local(w) => {
                 let patches = Box::new(Patches::new(problem, TAG)?);

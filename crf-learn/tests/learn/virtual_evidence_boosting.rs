@@ -230,8 +230,8 @@ fn several_kinds_of_node_are_boosted_together() {
     let veb = VirtualEvidenceBoosting { rounds: 80, ..VirtualEvidenceBoosting::default() };
     let fit = quiet(1, |run| veb.fit(&train.problem(&bp), run)).unwrap();
     // With full steps too: neighbours on both sides share a table, and steps that do not count them never settle down.
-    let losses = fit.trace.iterations.iter().map(|round| round.objective);
-    let (lowest, last) = (losses.clone().fold(f64::INFINITY, f64::min), losses.last().unwrap());
+    let losses: Vec<f64> = fit.trace.iterations.iter().map(|round| round.objective).collect();
+    let (lowest, last) = (losses.iter().copied().fold(f64::INFINITY, f64::min), losses[losses.len() - 1]);
     assert!(last < 1.2 * lowest, "{last} after {lowest}");
     let names: Vec<String> = told(&*fit.model).into_iter().map(|(name, _)| name).collect();
     for relation in ["next-state,", "next-context,"] {
