@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::graphs::pooled;
 
-/// Several sources with the same channels and labels, one after the other: what is learnt in one can be tried in the others.
+/// Several sources with the same channels and labels, so that what is learnt in one can be tried in the others.
 ///
 /// Training, holdout and test data are those of all sources in their order. If these have as many sequences each, the k-th
 /// domain is the k-th of so many equal parts, which the learner `transfer` and the metric `error-in-part` know. Every

@@ -310,7 +310,7 @@ const PAPERS: &[&str] = &[
 fn every_source_is_listed_with_a_one_line_summary() {
     let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
     let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
-    let wrappers = ["file", "held-out", "linked"];
+    let wrappers = ["domains", "file", "held-out", "linked"];
     let mut all = [PAPERS, &wrappers].concat();
     all.sort_unstable();
     assert_eq!(tags, all);

@@ -19,7 +19,7 @@ use crate::weak::{Looks, Pool, Weak, finite};
 /// Other than in the paper, what is learnt from several neighbours by one relation is divided by their number, since their ties
 /// share a table: by eq. 9 alone steps go too far, and on graphs with several relations the loss ends up rising. With an
 /// intercept, each round first adds the best constant, so that no weak learner is chosen for what is the same everywhere. The
-/// rounds up to the lowest loss are kept.
+/// rounds up to the lowest loss are kept where messages are passed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VirtualEvidenceBoosting {
@@ -131,10 +131,10 @@ fn grow(
         weak: Vec::new(),
         ends: Vec::new(),
     };
-    let is_watched = stumps.valid.is_some();
+    let watches_itself = passing.is_some() && stumps.valid.is_none();
     stumps.train.evaluate(&stumps.tables)?;
     let (trace, mut best) = boost(&mut stumps, of.rounds, of.patience, run)?;
-    if !is_watched {
+    if watches_itself {
         // Messages go round in circles on graphs, and strong ties can make them undo what was gained.
         let losses = (1..).zip(&trace.iterations).map(|(round, iteration)| (round, iteration.objective));
         best = losses.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(best, |(round, _)| round);

@@ -37,7 +37,8 @@ proptest! {
         let (_, crf) = train(&Mle::default(), EQUIVALENT, &data);
         prop_assert!(beginning <= end + 1e-9 * end.abs() && end <= crf + 1e-3 * crf.abs(), "{beginning} ≤ {end} ≤ {crf}");
         let objectives: Vec<f64> = fit.trace.iterations.iter().map(|line| line.objective).collect();
-        prop_assert!(objectives.is_sorted_by(|a, b| a >= b), "{objectives:?}");
+        // Scores are changed in place, so values that are the same differ by rounding.
+        prop_assert!(objectives.is_sorted_by(|a, b| a + 1e-12 * a.abs() >= *b), "{objectives:?}");
         prop_assert!((objectives.last().unwrap() + end).abs() < 1e-6 * end.abs(), "{objectives:?} against {end}");
         // Distributions are still such.
         let (mut sums, mut deviations) = (vec![0.0; labels + 1], Vec::new());
