@@ -2,8 +2,6 @@ use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{Corpus, FeatureMap, Incidence, Label, Rows};
 use rayon::prelude::*;
 
-use crate::chords::Chords;
-
 /// The features of all true patches, less what they are on average under a distribution ρ over the labels of each kind of
 /// node, as one sparse matrix: F_t(y_t) − Σ_k ρ(k) F_t(k).
 ///
@@ -14,23 +12,19 @@ use crate::chords::Chords;
 /// in which they first occur, so those of one position are near each other; what never occurs has no place.
 ///
 /// The matrix is kept twice. Products with weights read it by position and products with positions by column: reading is
-/// cheaper than adding to numbers all over a vector, and each number has one writer. Both have chords of columns in place of
-/// their members.
+/// cheaper than adding to numbers all over a vector, and each number has one writer.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    rows: Rows,    // [positions]
-    turned: Rows,  // [columns and chords]
-    members: Rows, // [chords]
+    rows: Rows,   // [positions]
+    turned: Rows, // [columns]
     families: Families,
     places: Vec<u32>, // of the columns of each family in turn, that of no member last; or `ABSENT`
-    weights: Vec<f64>, // [columns by place, and chords]
-    sums: Vec<f64>,   // the same
+    weights: Vec<f64>, // [columns] by place
+    sums: Vec<f64>,   // [columns] by place
 }
 
 /// Where a column stands that does not occur.
 const ABSENT: u32 = u32::MAX;
-/// How many families that follow each other may have a chord together.
-const NEIGHBOURS: usize = 4;
 /// How many columns are summed up at a time.
 const STRIPE: usize = 1 << 10;
 /// Entries below which one thread sums up all columns.
@@ -41,15 +35,14 @@ impl Columns {
     pub(crate) fn new(map: &FeatureMap, x: &Corpus, truth: &[Label], rho: &[Vec<f64>]) -> Self {
         let (families, edge_at) = Families::new(map, rho);
         let mut places = vec![ABSENT; families.members.len() + families.starts.len() - 1];
-        let (data, mut rows, mut entries) = (x.data(), Rows::default(), Vec::new());
-        let mut group_of = Vec::new(); // [columns]
+        let (data, mut rows, mut entries, mut n_columns) = (x.data(), Rows::default(), Vec::new(), 0);
         let (state, transition) = (map.state(), map.transition());
         for i in 0..data.len() {
             let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
             for (n, t) in data.range(i).enumerate() {
                 let mut see = |g, value| {
                     let column = families.find(g as usize, state.find(g, truth[n]));
-                    entries.extend(column.map(|column| (g as usize, column, value)));
+                    entries.extend(column.map(|column| (column, value)));
                 };
                 x.nodes().for_each(t, &mut see);
                 let base = x.node_base().iter().filter(|(g, _)| state.owner(*g) == shape.kind(n));
@@ -62,29 +55,27 @@ impl Columns {
                     let at = truth[other as usize] as usize + if is_head { shape.card(v) } else { 0 };
                     let mut see = |g, value| {
                         let feature = transition.find(g, pair).map(|k| state.len() + k);
-                        let family = edge_at[g as usize] + at;
-                        let column = families.find(family, feature);
-                        entries.extend(column.map(|column| (family, column, value)));
+                        let column = families.find(edge_at[g as usize] + at, feature);
+                        entries.extend(column.map(|column| (column, value)));
                     };
                     x.edge_rows().for_each(x.rows_of_edges(i)[edge as usize] as usize, &mut see);
                     let relation = shape.relation(edge as usize);
                     let base = x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation);
                     base.for_each(|&(g, value)| see(g, value));
                 }
-                rows.push(entries.drain(..).map(|(family, column, value)| {
+                rows.push(entries.drain(..).map(|(column, value)| {
                     let place: &mut u32 = &mut places[column];
                     if *place == ABSENT {
-                        *place = group_of.len() as u32;
-                        group_of.push((family / NEIGHBOURS) as u32);
+                        *place = n_columns as u32;
+                        n_columns += 1;
                     }
                     (*place, value)
                 }));
             }
         }
-        let Chords { rows, members } = Chords::find(&rows, &group_of);
-        let n = group_of.len() + members.len();
-        let turned = rows.transposed(n);
-        Columns { rows, turned, members, families, places, weights: vec![0.0; n], sums: vec![0.0; n] }
+        let turned = rows.transposed(n_columns);
+        let (weights, sums) = (vec![0.0; n_columns], vec![0.0; n_columns]);
+        Columns { rows, turned, families, places, weights, sums }
     }
 
     /// How many positions there are.
@@ -99,9 +90,7 @@ impl Columns {
 
     /// Takes on the weights of features; unless `centred`, means are left out.
     pub(crate) fn update(&mut self, w: &[f64], centred: bool) {
-        let Columns { members, families, places, weights, .. } = self;
-        let n_columns = weights.len() - members.len();
-        let (weights, of_chords) = weights.split_at_mut(n_columns);
+        let Columns { families, places, weights, .. } = self;
         families.for_each(places, |members, places| {
             let mut mean = 0.0;
             for &(feature, rho) in members.iter().filter(|_| centred) {
@@ -114,7 +103,6 @@ impl Columns {
                 }
             }
         });
-        dispatch(Multiply { rows: members, by: weights, start: 0, out: of_chords });
     }
 
     /// Writes −w·(row) to `out` for each of some positions.
@@ -134,7 +122,6 @@ impl Columns {
         } else {
             sums.par_chunks_mut(STRIPE).enumerate().for_each(sum);
         }
-        self.spread();
     }
 
     /// Sums up the rows of some positions, each times its factor among those of all.
@@ -143,17 +130,6 @@ impl Columns {
         sums.fill(0.0);
         for t in positions {
             rows.for_each(t, |column, value| sums[column as usize] += factors[t] * value);
-        }
-        self.spread();
-    }
-
-    /// Hands the sums of chords to their columns.
-    fn spread(&mut self) {
-        let Columns { members, sums, .. } = self;
-        let n_columns = sums.len() - members.len();
-        let (sums, of_chords) = sums.split_at_mut(n_columns);
-        for (chord, &sum) in of_chords.iter().enumerate() {
-            members.ones(chord).iter().for_each(|&column| sums[column as usize] += sum);
         }
     }
 

@@ -36,7 +36,6 @@ extern crate self as crf_learn;
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-mod chords;
 mod columns;
 mod given;
 mod objective;
