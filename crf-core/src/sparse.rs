@@ -53,6 +53,12 @@ impl Rows {
         self.end_row();
     }
 
+    /// Gives every column another name.
+    pub fn rename_columns(&mut self, name: impl Fn(u32) -> u32) {
+        let columns = self.one_columns.iter_mut().chain(&mut self.value_columns);
+        columns.for_each(|column| *column = name(*column));
+    }
+
     /// The matrix turned over: a row for each of so many columns, which lists the rows in which it is not zero, ascending.
     pub fn transposed(&self, n_columns: usize) -> Rows {
         let one_starts = starts(&self.one_columns, n_columns);

@@ -8,8 +8,9 @@ use rayon::prelude::*;
 /// The features that a node's label chooses among, given all else, are a *family*: those of one observation function at the
 /// node, and those of one on an edge whose other end has one label. A column is a member of a family, or stands for
 /// labels with which the family has none. Its weight is the member's, less the family's mean: so an iteration makes each
-/// mean once, and a position costs as much as it has functions, however many labels there are. Columns stand in the order
-/// in which they first occur, so those of one position are near each other; what never occurs has no place.
+/// mean once, and a position costs as much as it has functions, however many labels there are. Columns that occur often
+/// stand first: they are near each other, and where loops over columns end is foreseen. What never occurs shares
+/// the place behind them, which no position has.
 ///
 /// The matrix is kept twice. Products with weights read it by position and products with positions by column: reading is
 /// cheaper than adding to numbers all over a vector, and each number has one writer.
@@ -18,15 +19,13 @@ pub(crate) struct Columns {
     rows: Rows,   // [positions]
     turned: Rows, // [columns]
     families: Families,
-    places: Vec<u32>, // of the columns of each family in turn, that of no member last; or `ABSENT`
-    weights: Vec<f64>, // [columns] by place
-    sums: Vec<f64>,   // [columns] by place
+    places: Vec<u32>, // of the columns of each family in turn, that of no member last
+    weights: Vec<f64>, // [columns + 1] by place
+    sums: Vec<f64>,   // [columns + 1] by place, the last always zero
 }
 
-/// Where a column stands that does not occur.
-const ABSENT: u32 = u32::MAX;
-/// How many columns are summed up at a time.
-const STRIPE: usize = 1 << 10;
+/// How many columns are summed up at a time: few, as the first have most of the entries.
+const STRIPE: usize = 1 << 7;
 /// Entries below which one thread sums up all columns.
 const WORTH_SHARING: usize = 100_000;
 
@@ -34,8 +33,7 @@ impl Columns {
     /// The patches of a corpus at its true labels; `rho` are the shares of the labels of each kind of node.
     pub(crate) fn new(map: &FeatureMap, x: &Corpus, truth: &[Label], rho: &[Vec<f64>]) -> Self {
         let (families, edge_at) = Families::new(map, rho);
-        let mut places = vec![ABSENT; families.members.len() + families.starts.len() - 1];
-        let (data, mut rows, mut entries, mut n_columns) = (x.data(), Rows::default(), Vec::new(), 0);
+        let (data, mut rows, mut entries) = (x.data(), Rows::default(), Vec::new());
         let (state, transition) = (map.state(), map.transition());
         for i in 0..data.len() {
             let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
@@ -63,18 +61,13 @@ impl Columns {
                     let base = x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation);
                     base.for_each(|&(g, value)| see(g, value));
                 }
-                rows.push(entries.drain(..).map(|(column, value)| {
-                    let place: &mut u32 = &mut places[column];
-                    if *place == ABSENT {
-                        *place = n_columns as u32;
-                        n_columns += 1;
-                    }
-                    (*place, value)
-                }));
+                rows.push(entries.drain(..).map(|(column, value)| (column as u32, value)));
             }
         }
+        let (places, n_columns) = rank(&rows, families.members.len() + families.starts.len() - 1);
+        rows.rename_columns(|column| places[column as usize]);
         let turned = rows.transposed(n_columns);
-        let (weights, sums) = (vec![0.0; n_columns], vec![0.0; n_columns]);
+        let (weights, sums) = (vec![0.0; n_columns + 1], vec![0.0; n_columns + 1]);
         Columns { rows, turned, families, places, weights, sums }
     }
 
@@ -97,11 +90,7 @@ impl Columns {
                 mean += rho * w[feature as usize];
             }
             let own = members.iter().map(|&(feature, _)| w[feature as usize]).chain([0.0]);
-            for (&place, own) in places.iter().zip(own) {
-                if place != ABSENT {
-                    weights[place as usize] = own - mean;
-                }
-            }
+            places.iter().zip(own).for_each(|(&place, own)| weights[place as usize] = own - mean);
         });
     }
 
@@ -114,6 +103,7 @@ impl Columns {
     /// Sums up the rows of all positions, each times its factor.
     pub(crate) fn sum(&mut self, factors: &[f64]) {
         let Columns { turned, sums, .. } = self;
+        let sums = &mut sums[..turned.len()];
         let sum = |(stripe, out): (usize, &mut [f64])| {
             dispatch(Multiply { rows: turned, by: factors, start: stripe * STRIPE, out });
         };
@@ -136,14 +126,24 @@ impl Columns {
     /// Adds to features what the sums over columns come to: `own` times that of their column, and `mean` times what they have
     /// in the mean of their family.
     pub(crate) fn unpack(&self, own: f64, mean: f64, out: &mut [f64]) {
-        let sum = |place: u32| if place == ABSENT { 0.0 } else { self.sums[place as usize] };
         self.families.for_each(&self.places, |members, places| {
-            let total = mean * places.iter().map(|&place| sum(place)).sum::<f64>();
+            let total = mean * places.iter().map(|&place| self.sums[place as usize]).sum::<f64>();
             for (&(feature, rho), &place) in members.iter().zip(places) {
-                out[feature as usize] += own * sum(place) + rho * total;
+                out[feature as usize] += own * self.sums[place as usize] + rho * total;
             }
         });
     }
+}
+
+/// The places of columns, the most frequent first, and how many occur at all.
+fn rank(rows: &Rows, n_columns: usize) -> (Vec<u32>, usize) {
+    let mut counts = vec![0_u32; n_columns];
+    (0..rows.len()).for_each(|t| rows.for_each(t, |column, _| counts[column as usize] += 1));
+    let mut order: Vec<u32> = (0..n_columns as u32).filter(|&column| counts[column as usize] > 0).collect();
+    order.sort_by_key(|&column| std::cmp::Reverse(counts[column as usize]));
+    let mut places = vec![order.len() as u32; n_columns];
+    (0..).zip(&order).for_each(|(place, &column)| places[column as usize] = place);
+    (places, order.len())
 }
 
 /// The families: one for each state function, then for each transition function one for each label of the head, of

@@ -175,7 +175,10 @@ impl Objective for Exponential<'_> {
 
     fn cost(&self, item: usize) -> usize {
         match &self.rho {
-            Ready::Same(columns) => self.train.data().range(item).map(|t| columns.n_entries(t)).sum(),
+            // Entries are read by position and by column.
+            Ready::Same(columns) => {
+                2 * self.train.data().range(item).map(|t| columns.n_entries(t)).sum::<usize>()
+            }
             Ready::Each { patches, .. } => patches.cost(item),
         }
     }
@@ -224,7 +227,7 @@ impl Objective for Exponential<'_> {
     }
 
     fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
-        let mut linear = 0.0;
+        let (mut linear, scale) = (0.0, self.n / total.value);
         match &mut self.rho {
             Ready::Same(columns) => {
                 let data = self.train.data();
@@ -239,17 +242,18 @@ impl Objective for Exponential<'_> {
                     linear = w.iter().zip(&*gradient).map(|(w, slope)| w * slope).sum();
                 }
                 sum(columns, &total.vector);
-                columns.unpack(-1.0, if self.form == Form::Joint { 0.0 } else { 1.0 }, gradient);
+                let (own, mean) = if self.form == Form::Joint { (-1.0, 0.0) } else { (-scale, scale) };
+                columns.unpack(own, mean, gradient);
             }
-            Ready::Each { patches, .. } => patches.unpack(total, gradient),
+            Ready::Each { patches, .. } => {
+                patches.unpack(total, gradient);
+                let scale = if self.form == Form::Joint { 1.0 } else { scale };
+                gradient.iter_mut().for_each(|slope| *slope *= scale);
+            }
         }
         match self.form {
             Form::Joint => total.value + linear,
-            Form::Centred => {
-                let scale = self.n / total.value;
-                gradient.iter_mut().for_each(|slope| *slope *= scale);
-                self.n * (total.value.ln() + total.log_scale - self.n.ln())
-            }
+            Form::Centred => self.n * (total.value.ln() + total.log_scale - self.n.ln()),
         }
     }
 

@@ -26,12 +26,12 @@ impl Grid<'_> {
         let mut product = vec![(Settings::default(), config.clone())];
         for (key, values) in self.lists {
             let here = self.place.child(key);
-            let path = self.key(key).map_err(|message| Fault::key(here.clone(), message))?;
-            let values = self.values::<C>(config, &path, values, &here)?;
+            let paths = self.paths(key, config).map_err(|message| Fault::key(here.clone(), message))?;
+            let values = self.values::<C>(config, &paths, values, &here)?;
             let longer = product.iter().flat_map(|(settings, config)| {
                 values.iter().map(|value| {
                     let mut config = config.clone();
-                    path.set(&mut config, value.clone());
+                    paths.iter().for_each(|path| drop(path.set(&mut config, value.clone())));
                     (settings.with(key, value), config)
                 })
             });
@@ -44,12 +44,13 @@ impl Grid<'_> {
         Ok(product)
     }
 
-    /// The way to a key that may be varied.
-    fn key(&self, key: &str) -> Result<KeyPath, String> {
+    /// The ways to a key that may be varied: several where a step is `*`.
+    fn paths(&self, key: &str, config: &Value) -> Result<Vec<KeyPath>, String> {
         let path = KeyPath::parse(key)?;
         let first = path.steps()[0].as_str();
         if self.over.contains(&first) {
-            return Ok(path);
+            let paths = path.matches(config);
+            return if paths.is_empty() { Err(format!("`{key}` is in no part of the file")) } else { Ok(paths) };
         }
         if let Some(near) = nearest(first, self.over.iter().copied()) {
             return Err(format!("unknown key `{key}`, did you mean `{near}`?"));
@@ -60,11 +61,11 @@ impl Grid<'_> {
         Err(format!("{} goes over settings of {over}, not `{key}`", self.called))
     }
 
-    /// The values of a key, each of which the config takes.
+    /// The values of a key, each of which the config takes in all its places.
     fn values<'v, C: Readable>(
         &self,
         config: &Value,
-        path: &KeyPath,
+        paths: &[KeyPath],
         values: &'v Value,
         here: &KeyPath,
     ) -> Result<&'v [Value], Fault> {
@@ -74,10 +75,12 @@ impl Grid<'_> {
             return Err(Fault::value(here.clone(), message));
         };
         for (i, value) in values.iter().enumerate() {
-            try_value::<C>(config, path, value).map_err(|refused| match refused {
-                Refused::Key(message) => Fault::key(here.clone(), message),
-                Refused::Value(message) => Fault::value(here.child(i), message),
-            })?;
+            for path in paths {
+                try_value::<C>(config, path, value).map_err(|refused| match refused {
+                    Refused::Key(message) => Fault::key(here.clone(), message),
+                    Refused::Value(message) => Fault::value(here.child(i), message),
+                })?;
+            }
             if values[..i].contains(value) {
                 return Err(Fault::value(here.child(i), format!("the value {value} is listed twice")));
             }

@@ -33,6 +33,19 @@ impl KeyPath {
         &self.0
     }
 
+    /// The paths that this one stands for in `root`: itself, unless it has a step `*`, which stands for every key below which
+    /// the rest of the path is found.
+    pub fn matches(&self, root: &Value) -> Vec<KeyPath> {
+        let Some(star) = self.0.iter().position(|step| step == "*") else { return vec![self.clone()] };
+        let Some(Value::Table(table)) = KeyPath(self.0[..star].to_vec()).get(root) else { return Vec::new() };
+        let named = table.keys().map(|key| {
+            let mut path = self.clone();
+            path.0[star].clone_from(key);
+            path
+        });
+        named.flat_map(|path| path.matches(root)).filter(|path| path.get(root).is_some()).collect()
+    }
+
     /// This path and one step more.
     pub fn child(&self, step: impl ToString) -> Self {
         self.join(&KeyPath(vec![step.to_string()]))
@@ -126,5 +139,18 @@ mod tests {
         assert_eq!(path.to_string(), "methods.\"CRF, l2\".learner.l2");
         assert!(KeyPath::parse("a b").is_err());
         assert!(KeyPath::parse("a = 1\nb").is_err());
+    }
+
+    #[test]
+    fn a_star_stands_for_all_that_have_the_rest() {
+        let root = Value::Table(toml::from_str("m.a.l.r = 1\nm.b.l.s = 1\nm.c.l.r = 2").expect("a table"));
+        let found = |text: &str| {
+            let paths = KeyPath::parse(text).expect("a path").matches(&root);
+            paths.iter().map(KeyPath::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(found("m.\"*\".l.r"), ["m.a.l.r", "m.c.l.r"]);
+        assert_eq!(found("m.\"*\".\"*\".s"), ["m.b.l.s"]);
+        assert_eq!(found("m.\"*\".t"), [""; 0]);
+        assert_eq!(found("m.b.x"), ["m.b.x"], "without a star it is for others to say that it is unknown");
     }
 }

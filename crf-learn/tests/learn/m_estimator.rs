@@ -153,7 +153,7 @@ fn unknown_settings_are_refused_and_known_ones_kept() {
 /// The best time of an evaluation.
 fn best_time<O: Objective>(objective: O, w: &[f64]) -> Duration {
     let (mut f, mut gradient) = (Sharded::new(objective), vec![0.0; w.len()]);
-    let times = (0..40).map(|_| {
+    let times = (0..200).map(|_| {
         let start = Instant::now();
         f.evaluate(w, &mut gradient).unwrap();
         start.elapsed()
@@ -173,12 +173,16 @@ fn on_words_an_iteration_costs_a_fraction_of_the_likelihood() {
     let map = Arc::new(fitted.map(&train).unwrap());
     let problem = Problem::new(&train, &map, &INFERENCE);
     let w = random_weights(&map, 0.1, 1);
-    let likelihood = best_time(Likelihood::new(&problem).unwrap(), &w);
-    let rho = Rho::Same(vec![vec![1.0 / 26.0; 26]]);
-    let ours = best_time(Exponential::new(Form::Centred, &rho, &problem).unwrap(), &w);
+    // Within the pool, as experiments train: going there and back would take as long as all the rest.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let [likelihood, ours] = pool.install(|| {
+        let rho = Rho::uniform(&map);
+        let ours = Exponential::new(Form::Centred, &rho, &problem).unwrap();
+        [best_time(Likelihood::new(&problem).unwrap(), &w), best_time(ours, &w)]
+    });
     println!("an evaluation: likelihood {likelihood:?}, M-estimator {ours:?}");
-    // A seventh with one thread and all optimisations; here neither is sure, and the machine may be busy.
-    assert!(ours * 3 <= likelihood, "{ours:?} against {likelihood:?}");
+    let least = if cfg!(debug_assertions) { 3 } else { 10 };
+    assert!(ours * least <= likelihood, "{ours:?} against {likelihood:?}");
 
     let accuracy = |learner: &dyn Learner| {
         let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
