@@ -4,13 +4,16 @@ use crate::bundles::Bundles;
 use crate::error::{Error, Result};
 use crate::feature_map::Links;
 use crate::lanes::{FEW, LANES, add, add_rows, padded};
-use crate::simd::prefetch;
+use crate::simd::{fma, prefetch};
 use crate::sparse::Rows;
 
 /// Functions that are laid out, and later copied, at a time.
 const BLOCK: usize = 4096;
 /// A layout of no more numbers than this is taken to be in the cache.
 const CACHED: usize = 1 << 20;
+/// How many positions that follow each other make a band, if their functions with other values than one are the same and
+/// have whole rows.
+pub(crate) const BAND: usize = 8;
 
 /// State weights laid out for reading, and the rows of a corpus translated into places of that layout.
 ///
@@ -20,8 +23,9 @@ const CACHED: usize = 1 << 20;
 /// they turn up, so the frequent ones come first.
 ///
 /// For the functions that are one at a position, the translation lists rows, and single weights with their labels:
-/// no function is looked up in an iteration. Functions with other values are looked up. Bundles of functions have wide
-/// rows behind everything else.
+/// no function is looked up in an iteration. Functions with other values are looked up, at [`BAND`] positions at a time
+/// where these have the same, as those of real channels do: rows are then read or written once for all of them. Bundles
+/// of functions have wide rows behind everything else.
 #[derive(Debug)]
 pub(crate) struct Packed {
     places: Vec<Place>, // [functions] empty for those that occur nowhere
@@ -32,6 +36,7 @@ pub(crate) struct Packed {
     lists: Vec<List>,      // [positions + 1]
     rows: Vec<u32>,        // where each row starts; a position's wide rows come first
     singles: Vec<Single>,
+    bands: Vec<bool>, // [positions] whether a band starts there; empty if there is none
 }
 
 /// Where the weights of a function stand: those of the first `width` labels in a row, the others one behind the other.
@@ -106,10 +111,12 @@ impl Packed {
             lists: Vec::with_capacity(rows.len() + 1),
             rows: Vec::new(),
             singles: Vec::new(),
+            bands: Vec::new(),
         };
         packed.lay_out(links, n_labels, &occurrences)?;
         packed.lay_out_bundles(links, n_labels)?;
         packed.translate(links, ones)?;
+        packed.find_bands(links, n_labels, rows);
         Ok(packed)
     }
 
@@ -194,6 +201,32 @@ impl Packed {
         self.rows.shrink_to_fit();
         self.singles.shrink_to_fit();
         Ok(())
+    }
+
+    fn find_bands(&mut self, links: &Links, n_labels: &[usize], rows: &Rows) {
+        let is_whole = |&g: &u32| {
+            let all = padded(n_labels[links.owner(g) as usize]);
+            self.places[g as usize].width as usize == all
+        };
+        let has_whole_rows = |r: usize| {
+            let columns = rows.valued(r).0;
+            !columns.is_empty() && columns.iter().all(is_whole)
+        };
+        let (mut alike, mut bands) = (0, vec![false; rows.len()]);
+        for r in (0..rows.len()).rev() {
+            let goes_on = r + 1 < rows.len() && rows.valued(r).0 == rows.valued(r + 1).0;
+            alike = if goes_on && alike > 0 { alike + 1 } else { usize::from(has_whole_rows(r)) };
+            bands[r] = alike >= BAND;
+        }
+        if bands.contains(&true) {
+            self.bands = bands;
+        }
+    }
+
+    /// How many positions from `r` on are handled together, of `most`: a band or one.
+    #[inline(always)]
+    pub(crate) fn together(&self, r: usize, most: usize) -> usize {
+        if most >= BAND && self.bands.get(r).is_some_and(|&band| band) { BAND } else { 1 }
     }
 
     /// The place of a function, or of a bundle.
@@ -381,18 +414,11 @@ impl Packed {
         }
     }
 
-    /// Adds to padded scores what the functions of row `r` are worth under packed weights.
+    /// Adds to padded scores what the functions that are one in row `r` are worth under packed weights.
     ///
     /// Loops, not closures: a closure is a function of its own and would miss the caller's vector instructions.
     #[inline(always)]
-    pub(crate) fn add_scores<const FMA: bool>(
-        &self,
-        links: &Links,
-        weights: &[f64],
-        rows: &Rows,
-        r: usize,
-        scores: &mut [f64],
-    ) {
+    pub(crate) fn add_scores_of_ones<const FMA: bool>(&self, weights: &[f64], r: usize, scores: &mut [f64]) {
         let (wide, narrow, singles) = self.list(r);
         match scores.len() {
             FEW => add_rows::<1, FEW>(weights, wide, &[], scores),
@@ -410,6 +436,25 @@ impl Packed {
         for single in singles {
             scores[single.label as usize] += weights[single.at as usize];
         }
+    }
+
+    /// Adds to padded scores what the functions with other values are worth: in row `r`, or in a band from there on.
+    #[inline(always)]
+    pub(crate) fn add_scores_of_values<const FMA: bool>(
+        &self,
+        links: &Links,
+        weights: &[f64],
+        rows: &Rows,
+        r: usize,
+        scores: &mut [f64],
+        together: usize,
+    ) {
+        if together == BAND {
+            return match scores.len() / BAND {
+                FEW => self.add_scores_of_band::<FEW, FMA>(weights, rows, r, scores),
+                _ => self.add_scores_of_band::<LANES, FMA>(weights, rows, r, scores),
+            };
+        }
         let (columns, values) = rows.valued(r);
         for (&g, &value) in columns.iter().zip(values) {
             let place = self.places[g as usize];
@@ -422,16 +467,39 @@ impl Packed {
         }
     }
 
-    /// Adds to a packed vector the values of the functions of row `r` times padded beliefs.
     #[inline(always)]
-    pub(crate) fn add_beliefs<const FMA: bool>(
+    fn add_scores_of_band<const B: usize, const FMA: bool>(
         &self,
-        links: &Links,
-        beliefs: &[f64],
+        weights: &[f64],
         rows: &Rows,
         r: usize,
-        out: &mut [f64],
+        scores: &mut [f64],
     ) {
+        let (columns, width) = (rows.valued(r).0, scores.len() / BAND);
+        let values: [&[f64]; BAND] = std::array::from_fn(|p| &rows.valued(r + p).1[..columns.len()]);
+        for label in (0..width).step_by(B) {
+            let mut sums = [[0.0; B]; BAND];
+            for k in 0..columns.len() {
+                let row = self.places[columns[k] as usize].row as usize + label;
+                let Some(row) = weights[row..].first_chunk::<B>() else { return };
+                for p in 0..BAND {
+                    for j in 0..B {
+                        sums[p][j] = fma::<FMA>(values[p][k], row[j], sums[p][j]);
+                    }
+                }
+            }
+            for p in 0..BAND {
+                let Some(scores) = scores[p * width + label..].first_chunk_mut::<B>() else { return };
+                for j in 0..B {
+                    scores[j] += sums[p][j];
+                }
+            }
+        }
+    }
+
+    /// Adds to a packed vector padded beliefs for the functions that are one in row `r`.
+    #[inline(always)]
+    pub(crate) fn add_beliefs_of_ones<const FMA: bool>(&self, beliefs: &[f64], r: usize, out: &mut [f64]) {
         let (wide, narrow, singles) = self.list(r);
         for &at in wide {
             add::<FMA>(&mut out[at as usize..at as usize + beliefs.len()], 1.0, beliefs);
@@ -444,6 +512,25 @@ impl Packed {
         for single in singles {
             out[single.at as usize] += beliefs[single.label as usize];
         }
+    }
+
+    /// Adds to a packed vector padded beliefs times the functions with other values: in row `r`, or in a band from there on.
+    #[inline(always)]
+    pub(crate) fn add_beliefs_of_values<const FMA: bool>(
+        &self,
+        links: &Links,
+        beliefs: &[f64],
+        rows: &Rows,
+        r: usize,
+        out: &mut [f64],
+        together: usize,
+    ) {
+        if together == BAND {
+            return match beliefs.len() / BAND {
+                FEW => self.add_beliefs_of_band::<FEW, FMA>(beliefs, rows, r, out),
+                _ => self.add_beliefs_of_band::<LANES, FMA>(beliefs, rows, r, out),
+            };
+        }
         let (columns, values) = rows.valued(r);
         for (&g, &value) in columns.iter().zip(values) {
             let place = self.places[g as usize];
@@ -451,6 +538,36 @@ impl Packed {
             for (&label, out) in place.alone(links.targets(g)).iter().zip(&mut out[place.singles as usize..])
             {
                 *out += value * beliefs[label as usize];
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_beliefs_of_band<const B: usize, const FMA: bool>(
+        &self,
+        beliefs: &[f64],
+        rows: &Rows,
+        r: usize,
+        out: &mut [f64],
+    ) {
+        let (columns, width) = (rows.valued(r).0, beliefs.len() / BAND);
+        let values: [&[f64]; BAND] = std::array::from_fn(|p| &rows.valued(r + p).1[..columns.len()]);
+        for label in (0..width).step_by(B) {
+            let mut of = [[0.0; B]; BAND];
+            for p in 0..BAND {
+                let Some(beliefs) = beliefs[p * width + label..].first_chunk::<B>() else { return };
+                of[p] = *beliefs;
+            }
+            for k in 0..columns.len() {
+                let row = self.places[columns[k] as usize].row as usize + label;
+                let Some(row) = out[row..].first_chunk_mut::<B>() else { return };
+                let mut sums = *row;
+                for p in 0..BAND {
+                    for j in 0..B {
+                        sums[j] = fma::<FMA>(values[p][k], of[p][j], sums[j]);
+                    }
+                }
+                *row = sums;
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::feature_map::{FeatureMap, Links};
 use crate::lanes::padded;
 use crate::node_base::NodeBase;
-use crate::packed::Packed;
+use crate::packed::{BAND, Packed};
 use crate::potentials::Potentials;
 use crate::scratch::Scratch;
 use crate::simd::{Kernel, dispatch};
@@ -17,7 +17,7 @@ use crate::sparse::Rows;
 #[derive(Debug, Default)]
 struct Buffer {
     node: Vec<f64>,
-    row: Vec<f64>, // a node's scores, padded
+    rows: Vec<f64>, // the scores of nodes that are handled together, padded
     tables: OwnTables,
 }
 
@@ -93,8 +93,8 @@ impl<'a> Scorer<'a> {
         let shape = self.x.data().shape(i);
         let buffer: &mut Buffer = scratch.of();
         buffer.node.resize(shape.node_at(shape.n_nodes()), 0.0);
-        buffer.row.resize(self.widest, 0.0);
-        dispatch(Score { scorer: self, i, row: &mut buffer.row, node: &mut buffer.node });
+        buffer.rows.resize(BAND * self.widest, 0.0);
+        dispatch(Score { scorer: self, i, rows: &mut buffer.rows, node: &mut buffer.node });
         Potentials::new(shape, &mut buffer.node, self.edges.tables(i, &mut buffer.tables))
     }
 
@@ -231,10 +231,10 @@ impl<'a> Scorer<'a> {
         scratch: &mut Scratch,
     ) {
         let buffer: &mut Buffer = scratch.of();
-        buffer.row.resize(self.widest, 0.0);
+        buffer.rows.resize(BAND * self.widest, 0.0);
         let (state, rest) = packed.split_at_mut(self.packed.len());
         let (base, transition) = rest.split_at_mut(self.base.scores.len());
-        dispatch(Expect { scorer: self, i, node, weight, row: &mut buffer.row, state, base });
+        dispatch(Expect { scorer: self, i, node, weight, rows: &mut buffer.rows, state, base });
         self.edges.add_own(i, own, transition);
     }
 
@@ -256,7 +256,7 @@ impl<'a> Scorer<'a> {
 struct Score<'k, 'a> {
     scorer: &'k Scorer<'a>,
     i: usize,
-    row: &'k mut [f64],
+    rows: &'k mut [f64],
     node: &'k mut [f64],
 }
 
@@ -265,21 +265,31 @@ impl Kernel for Score<'_, '_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Score { scorer, i, row, node } = self;
+        let Score { scorer, i, rows, node } = self;
         let (links, packed) = (scorer.map.state(), &scorer.packed);
         let (x, shape) = (scorer.x, scorer.x.data().shape(i));
         let start = x.data().range(i).start;
-        for n in 0..shape.n_nodes() {
-            let kind = shape.kind(n);
-            let base = scorer.base.of(kind);
-            let row = &mut row[..padded(base.len())];
-            row.fill(0.0);
-            packed.prefetch(&scorer.state, start + n + 1, row.len());
-            packed.add_scores::<FMA>(links, &scorer.state, x.nodes(), start + n, row);
-            let node = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
-            for ((node, base), row) in node.iter_mut().zip(base).zip(&*row) {
-                *node = base + row;
+        let mut first = 0;
+        while first < shape.n_nodes() {
+            let base = scorer.base.of(shape.kind(first));
+            let width = padded(base.len());
+            let together = packed.together(start + first, shape.n_nodes() - first);
+            let rows = &mut rows[..together * width];
+            rows.fill(0.0);
+            for k in 0..together {
+                let (r, row) = (start + first + k, &mut rows[k * width..(k + 1) * width]);
+                packed.prefetch(&scorer.state, r + 1, width);
+                packed.add_scores_of_ones::<FMA>(&scorer.state, r, row);
             }
+            let r = start + first;
+            packed.add_scores_of_values::<FMA>(links, &scorer.state, x.nodes(), r, rows, together);
+            for k in 0..together {
+                let node = &mut node[shape.node_at(first + k)..shape.node_at(first + k + 1)];
+                for ((node, base), row) in node.iter_mut().zip(base).zip(&rows[k * width..]) {
+                    *node = base + row;
+                }
+            }
+            first += together;
         }
     }
 }
@@ -290,7 +300,7 @@ struct Expect<'k, 'a> {
     i: usize,
     node: &'k [f64],
     weight: f64,
-    row: &'k mut [f64],
+    rows: &'k mut [f64],
     state: &'k mut [f64],
     base: &'k mut [f64], // sums of beliefs by kind, for the constant functions
 }
@@ -300,22 +310,29 @@ impl Kernel for Expect<'_, '_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Expect { scorer, i, node, weight, row, state, base } = self;
+        let Expect { scorer, i, node, weight, rows, state, base } = self;
         let (links, packed) = (scorer.map.state(), &scorer.packed);
         let (x, shape) = (scorer.x, scorer.x.data().shape(i));
         let start = x.data().range(i).start;
-        for n in 0..shape.n_nodes() {
-            let kind = shape.kind(n);
-            let base = &mut base[scorer.base.range(kind)];
-            let row = &mut row[..padded(base.len())];
-            row[base.len()..].fill(0.0);
-            let beliefs = &node[shape.node_at(n)..shape.node_at(n + 1)];
-            for ((belief, base), row) in beliefs.iter().zip(base).zip(&mut *row) {
-                *row = weight * belief;
-                *base += *row;
+        let mut first = 0;
+        while first < shape.n_nodes() {
+            let base = &mut base[scorer.base.range(shape.kind(first))];
+            let width = padded(base.len());
+            let together = packed.together(start + first, shape.n_nodes() - first);
+            let rows = &mut rows[..together * width];
+            for k in 0..together {
+                let (r, row) = (start + first + k, &mut rows[k * width..(k + 1) * width]);
+                row[base.len()..].fill(0.0);
+                let beliefs = &node[shape.node_at(first + k)..shape.node_at(first + k + 1)];
+                for ((belief, base), row) in beliefs.iter().zip(&mut *base).zip(&mut *row) {
+                    *row = weight * belief;
+                    *base += *row;
+                }
+                packed.prefetch(state, r + 1, width);
+                packed.add_beliefs_of_ones::<FMA>(row, r, state);
             }
-            packed.prefetch(state, start + n + 1, row.len());
-            packed.add_beliefs::<FMA>(links, row, x.nodes(), start + n, state);
+            packed.add_beliefs_of_values::<FMA>(links, rows, x.nodes(), start + first, state, together);
+            first += together;
         }
     }
 }
