@@ -5,11 +5,11 @@
 /// gain(μ) = Σ_t μ·G_t(y_t) − log Σ_y p_t(y) exp(μ·G_t(y)) − (prior/2) μ²
 /// ```
 ///
-/// Labels with G_t(y) = 0 need no term of their own: the sum is 1 + Σ_y p_t(y) (exp(μ·G_t(y)) − 1) over the others.
+/// Labels with G_t(y) = 0 need no term of their own: together they have what probability the others leave.
 #[derive(Debug, Default)]
 pub(crate) struct Gain {
     observed: f64,          // Σ_t G_t(y_t)
-    ends: Vec<u32>,         // [positions] where the terms of each end
+    ends: Vec<(u32, f64)>,  // [positions] where the terms of each end, and the probability of all other labels
     terms: Vec<(f64, f64)>, // p_t(y) and G_t(y)
     largest: f64,           // of all |G_t(y)|
 }
@@ -33,23 +33,26 @@ impl Gain {
         self.observed += if is_true { g } else { 0.0 };
     }
 
-    /// Closes a position.
-    pub(crate) fn end_position(&mut self) {
-        self.ends.push(self.terms.len() as u32);
+    /// Closes a position, which has so many labels.
+    pub(crate) fn end_position(&mut self, n_labels: usize) {
+        let terms = &self.terms[self.ends.last().map_or(0, |&(end, _)| end as usize)..];
+        // Where all labels are named, what rounding leaves is not theirs.
+        let others = if terms.len() == n_labels { 0.0 } else { 1.0 - terms.iter().map(|(p, _)| p).sum::<f64>() };
+        self.ends.push((self.terms.len() as u32, others.max(0.0)));
     }
 
     /// The gain at μ, its derivative, and minus its second derivative.
     pub(crate) fn at(&self, mu: f64, prior: f64) -> [f64; 3] {
         let (mut value, mut slope, mut curvature) = (mu * self.observed, self.observed, 0.0);
         let (mut start, mut last, mut power) = (0, f64::NAN, 0.0);
-        for &end in &self.ends {
-            let (mut z, mut mean, mut square) = (1.0, 0.0, 0.0);
+        for &(end, others) in &self.ends {
+            let (mut z, mut mean, mut square) = (others, 0.0, 0.0);
             for &(p, g) in &self.terms[start..end as usize] {
                 // Most functions are tests and have one value.
                 if g != last {
                     (last, power) = (g, (mu * g).exp());
                 }
-                z += p * (power - 1.0);
+                z += p * power;
                 mean += p * power * g;
                 square += p * power * g * g;
             }
@@ -108,7 +111,7 @@ mod tests {
             for k in (0..3).filter(|&k| g[k] != 0.0) {
                 gain.add(normal(p)[k], g[k], k == *y);
             }
-            gain.end_position();
+            gain.end_position(3);
         }
         let brute = move |mu: f64, prior: f64| {
             let of = |(p, g, y): &([f64; 3], [f64; 3], usize)| {

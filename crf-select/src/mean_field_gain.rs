@@ -89,12 +89,13 @@ impl Score for Gains<'_> {
         let model = LogLinear::new(map, Field::part(&field.w, &support))?;
         let now = evaluate(&model, problem.train, problem.inference, Decode::Posterior)?;
         let data = problem.train.data();
-        let (mut starts, mut at) = (Vec::with_capacity(data.n_positions()), 0);
+        let (mut starts, mut at) = (Vec::with_capacity(data.n_positions() + 1), 0);
         for i in 0..data.len() {
             let shape = data.shape(i);
             starts.extend((0..shape.n_nodes()).map(|n| at + shape.node_at(n)));
             at += shape.node_at(shape.n_nodes());
         }
+        starts.push(at);
         let view = View {
             marginals: &now.probabilities()?.marginals,
             starts,
@@ -116,7 +117,7 @@ impl Score for Gains<'_> {
 /// The training data as the current model sees them.
 struct View<'a> {
     marginals: &'a [f64],
-    starts: Vec<usize>, // [positions] where the marginals of each start
+    starts: Vec<usize>, // [positions + 1] where the marginals of each start
     truth: &'a [Option<Label>],
     likely: &'a [Label],
     settings: &'a MeanFieldGain,
@@ -126,6 +127,10 @@ impl View<'_> {
     /// Whether a position takes part, and with which true label.
     fn counts(&self, t: usize) -> Option<Label> {
         self.truth[t].filter(|&label| self.settings.positions == Positions::All || label != self.likely[t])
+    }
+
+    fn n_labels(&self, t: usize) -> usize {
+        self.starts[t + 1] - self.starts[t]
     }
 
     /// The label that a neighbour has.
@@ -152,7 +157,7 @@ impl View<'_> {
             (g, Target::State(label)) => columns.for_each_position(g, |t, value| {
                 if let Some(truth) = self.counts(t) {
                     add(gain, t, label, value, truth);
-                    gain.end_position();
+                    gain.end_position(self.n_labels(t));
                 }
             }),
             (g, Target::Transition(before, now)) => {
@@ -174,7 +179,7 @@ impl View<'_> {
                     for same in position.chunk_by(|a, b| a.1 == b.1) {
                         add(gain, t, same[0].1, same.iter().map(|part| part.2).sum(), truth);
                     }
-                    gain.end_position();
+                    gain.end_position(self.n_labels(t));
                 }
             }
         }
