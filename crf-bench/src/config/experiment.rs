@@ -112,6 +112,10 @@ pub struct Figure {
     pub log_x: bool,
     /// Whether the vertical axis is logarithmic; means that are not positive are then left out.
     pub log_y: bool,
+    /// Observations whose normal densities are drawn below, a panel each; of each of them the metrics `mean of …` and
+    /// `deviation of …` must be measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub densities: Vec<String>,
     /// What the paper's own figure or table shows, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,

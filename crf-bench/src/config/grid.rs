@@ -31,7 +31,9 @@ impl Grid<'_> {
             let longer = product.iter().flat_map(|(settings, config)| {
                 values.iter().map(|value| {
                     let mut config = config.clone();
-                    paths.iter().for_each(|path| drop(path.set(&mut config, value.clone())));
+                    for path in &paths {
+                        path.set(&mut config, value.clone());
+                    }
                     (settings.with(key, value), config)
                 })
             });

@@ -37,6 +37,11 @@ pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> 
     if let Some(y) = &experiment.figure.y {
         names.metric("y", y).map_err(|fault| fault.below(&figure))?;
     }
+    for (i, name) in experiment.figure.densities.iter().enumerate() {
+        let at = |fault: Fault| fault.below(&figure.child("densities"));
+        let measured = ["mean", "deviation"].map(|what| format!("{what} of {name}"));
+        measured.iter().try_for_each(|metric| names.metric(&i.to_string(), metric)).map_err(at)?;
+    }
     for (i, published) in experiment.published.iter().enumerate() {
         let known = names.metric("metric", &published.metric).and_then(|()| names.at(&published.at));
         let methods = published.values.keys();

@@ -2,6 +2,7 @@
 
 mod axis;
 mod chart;
+mod densities;
 mod files;
 mod film;
 mod growth;
@@ -55,7 +56,10 @@ impl<'a> Report<'a> {
     /// Writes all files of the report; the last one says that they are whole.
     pub(crate) fn write(&self, directory: &RunDirectory) -> Result<()> {
         let title = &self.plan.experiment.title;
-        let chart = figure(&self.summary, &self.plan.experiment.figure, title, &paths::by_size(self));
+        let asked = &self.plan.experiment.figure;
+        let mut further = densities::charts(&self.summary, &asked.densities);
+        further.extend(paths::by_size(self));
+        let chart = figure(&self.summary, asked, title, &further);
         let (record, config) = (Record::of(self)?, files::config(self)?);
         directory.remove(site::RECORD)?;
         directory.write("results.jsonl", &files::results(self)?)?;

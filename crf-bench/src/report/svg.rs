@@ -79,7 +79,7 @@ fn size(chart: &Chart) -> (f64, f64) {
         false => (20.0, 0.0),
     };
     let height = TOP + HEIGHT + BOTTOM + slant(chart).unwrap_or(0.0);
-    (right + LEFT + panel_width(chart) + legend, legend_height.max(height))
+    (outside(chart) + LEFT + panel_width(chart) + right + legend, legend_height.max(height))
 }
 
 /// A chart as an SVG document. Every mark can be reached by the keyboard, and tells its value then and under the mouse.
@@ -98,8 +98,8 @@ pub(super) fn draw(chart: &Chart, title: &str) -> Markup {
     html! {
         svg xmlns="http://www.w3.org/2000/svg" class="crf-figure" role="group" aria-label=(about)
             color="#222" fill="currentColor" font-family="system-ui,sans-serif" font-size="13"
-            viewBox=(format!("{:.0} 0 {:.0} {height:.0}", 0.0 - outside, width + outside))
-            width=(format!("{:.0}", width + outside)) height=(format!("{height:.0}")) {
+            viewBox=(format!("{:.0} 0 {width:.0} {height:.0}", 0.0 - outside))
+            width=(format!("{width:.0}")) height=(format!("{height:.0}")) {
             style { (PreEscaped(STYLE)) }
             @for (k, panel) in chart.panels.iter().enumerate() {
                 g transform=(format!("translate({} 0)", step * k as f64)) {
