@@ -8,7 +8,6 @@ use std::sync::Arc;
 use common::{features, random_labels, random_weights, real};
 use crf_core::{Alphabet, Dataset, DatasetBuilder, Schema, Scorer, Scratch, Seed, Value};
 use proptest::prelude::*;
-use rand::RngExt as _;
 
 /// Chains of several lengths, with real values of which few are zero or one, so that bands begin and break off.
 fn measured(seed: u64, n_labels: usize, n_channels: usize) -> Arc<Dataset> {

@@ -19,9 +19,9 @@ pub(crate) struct Columns {
     rows: Rows,   // [positions]
     turned: Rows, // [columns]
     families: Families,
-    places: Vec<u32>, // of the columns of each family in turn, that of no member last
+    places: Vec<u32>,  // of the columns of each family in turn, that of no member last
     weights: Vec<f64>, // [columns + 1] by place
-    sums: Vec<f64>,   // [columns + 1] by place, the last always zero
+    sums: Vec<f64>,    // [columns + 1] by place, the last always zero
 }
 
 /// How many columns are summed up at a time: few, as the first have most of the entries.

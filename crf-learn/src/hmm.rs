@@ -293,8 +293,8 @@ impl HmmModel {
         (self.base[y], self.linear[at], self.quadratic[at]) = (base, linear, quadratic);
     }
 
-    /// Gives a function that has a Gaussian another one.
-    pub(crate) fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
+    /// Gives a function that has a Gaussian for a label another one.
+    pub fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
         let (old_mean, old_sigma) = self.gaussian(g, y);
         let (base, linear, quadratic) = natural(mean, sigma);
         let at = g * self.start.len() + y;

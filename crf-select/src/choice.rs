@@ -39,7 +39,7 @@ pub struct Tried {
 /// Chooses among the candidates of a path by their error on the problem's validation data; without such data by the
 /// selector's objective or, if it has none, by the error on the training data. Of equal ones the smallest wins.
 ///
-/// Candidates that come without weights are trained by `learner`.
+/// Candidates that come without weights are trained by `learner`, each from the weights of the one before.
 pub fn choose(
     selector: &dyn Selector,
     learner: &dyn Learner,
@@ -47,7 +47,7 @@ pub fn choose(
     problem: &Problem<'_>,
     run: &mut Run<'_>,
 ) -> Result<Chosen> {
-    choose_seen(selector, learner, decode, problem, run, &mut |_, _| Ok(()))
+    choice(selector, learner, decode, problem, run, None)
 }
 
 /// [`choose`], and shows every candidate with its model to `see`.
@@ -57,30 +57,53 @@ pub fn choose_seen(
     decode: Decode,
     problem: &Problem<'_>,
     run: &mut Run<'_>,
-    see: &mut dyn FnMut(&Tried, &dyn Model) -> Result<()>,
+    see: &mut See<'_>,
+) -> Result<Chosen> {
+    choice(selector, learner, decode, problem, run, Some(see))
+}
+
+/// Who is shown candidates.
+type See<'s> = dyn FnMut(&Tried, &dyn Model) -> Result<()> + 's;
+
+fn choice(
+    selector: &dyn Selector,
+    learner: &dyn Learner,
+    decode: Decode,
+    problem: &Problem<'_>,
+    run: &mut Run<'_>,
+    mut see: Option<&mut See<'_>>,
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
     let mut tried: Vec<Tried> = Vec::new();
     let mut best: Option<(usize, Arc<FeatureMap>, Option<LogLinear>)> = None;
+    let mut before = Before::default();
     let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
         let Candidate { features, weights, objective, seconds } = candidate;
         let map = Arc::new(narrow(problem.map, features));
         let model = weights.map(|weights| LogLinear::new(map.clone(), weights.to_vec())).transpose()?;
+        let by_objective = objective.filter(|_| problem.valid.is_none());
         let mut trained = None;
-        let shown: &dyn Model = match &model {
-            Some(model) => model,
+        let shown: Option<&dyn Model> = match &model {
+            Some(model) => Some(model),
+            None if by_objective.is_some() && see.is_none() => None,
             None => {
-                let narrow = Problem { map: &map, valid: None, ..*problem };
+                let start = before.carry_over(features, &map)?;
+                let start = start.as_ref().map(|model| model as &dyn Model);
+                let narrow = Problem { map: &map, valid: None, start, ..*problem };
                 let fit = learner.fit(&narrow, &mut Run::new(seed, &mut |_| Next::Continue))?;
-                &**trained.insert(fit.model)
+                before.keep(features, &*fit.model);
+                Some(&**trained.insert(fit.model))
             }
         };
-        let score = match (problem.valid, objective) {
-            (None, Some(objective)) => objective,
-            (valid, _) => error(shown, valid.unwrap_or(problem.train), problem, decode)?,
+        let score = match (by_objective, shown) {
+            (Some(objective), _) => objective,
+            (None, Some(shown)) => error(shown, problem.valid.unwrap_or(problem.train), problem, decode)?,
+            (None, None) => unreachable!("only candidates that are compared by objective have no model"),
         };
         let this = Tried { features: features.len(), objective, score, seconds };
-        see(&this, shown)?;
+        if let (Some(see), Some(shown)) = (&mut see, shown) {
+            see(&this, shown)?;
+        }
         if best.as_ref().is_none_or(|(at, ..)| score < tried[*at].score) {
             best = Some((tried.len(), map, model));
         }
@@ -92,6 +115,31 @@ pub fn choose_seen(
     }
     let map = Arc::new(narrow(problem.map, &[]));
     Ok(Chosen { model: Some(LogLinear::new(map.clone(), Vec::new())?), map, tried, best: None, stop })
+}
+
+/// The weights of the candidate that was trained last.
+#[derive(Default)]
+struct Before {
+    features: Vec<usize>, // ascending
+    weights: Vec<f64>,    // of each of them; empty if the model has no weights
+}
+
+impl Before {
+    /// Keeps what a learner found for some features.
+    fn keep(&mut self, features: &[usize], model: &dyn Model) {
+        let weights = model.log_linear().map(LogLinear::weights);
+        self.features = features.to_vec();
+        self.weights = weights.filter(|w| w.len() == features.len()).unwrap_or_default().to_vec();
+    }
+
+    /// A model of some features to start from: those that were there have their weights, new ones none.
+    fn carry_over(&self, features: &[usize], map: &Arc<FeatureMap>) -> Result<Option<LogLinear>> {
+        if self.weights.is_empty() {
+            return Ok(None);
+        }
+        let weight = |k: &usize| self.features.binary_search(k).map_or(0.0, |at| self.weights[at]);
+        LogLinear::new(map.clone(), features.iter().map(weight).collect()).map(Some)
+    }
 }
 
 /// The share of positions of some data that a model labels wrongly.

@@ -9,9 +9,9 @@
 #[derive(Debug, Default)]
 pub(crate) struct Gain {
     observed: f64,          // Σ_t G_t(y_t)
-    ends: Vec<(u32, f64)>,  // [positions] where the terms of each end, and the probability of all other labels
+    ends: Vec<(u32, f64)>, // [positions] where the terms of each end, and the probability of all other labels
     terms: Vec<(f64, f64)>, // p_t(y) and G_t(y)
-    largest: f64,           // of all |G_t(y)|
+    largest: f64,          // of all |G_t(y)|
 }
 
 /// No exponent is larger than this: beyond it a feature that fires on true labels only would go on to infinity.
@@ -37,7 +37,8 @@ impl Gain {
     pub(crate) fn end_position(&mut self, n_labels: usize) {
         let terms = &self.terms[self.ends.last().map_or(0, |&(end, _)| end as usize)..];
         // Where all labels are named, what rounding leaves is not theirs.
-        let others = if terms.len() == n_labels { 0.0 } else { 1.0 - terms.iter().map(|(p, _)| p).sum::<f64>() };
+        let others =
+            if terms.len() == n_labels { 0.0 } else { 1.0 - terms.iter().map(|(p, _)| p).sum::<f64>() };
         self.ends.push((self.terms.len() as u32, others.max(0.0)));
     }
 

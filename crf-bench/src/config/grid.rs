@@ -52,7 +52,11 @@ impl Grid<'_> {
         let first = path.steps()[0].as_str();
         if self.over.contains(&first) {
             let paths = path.matches(config);
-            return if paths.is_empty() { Err(format!("`{key}` is in no part of the file")) } else { Ok(paths) };
+            return if paths.is_empty() {
+                Err(format!("`{key}` is in no part of the file"))
+            } else {
+                Ok(paths)
+            };
         }
         if let Some(near) = nearest(first, self.over.iter().copied()) {
             return Err(format!("unknown key `{key}`, did you mean `{near}`?"));

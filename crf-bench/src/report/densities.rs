@@ -20,14 +20,16 @@ const STEPS: i32 = 24;
 pub(super) fn charts(summary: &Summary, observations: &[String]) -> Vec<Chart> {
     let panels = observations.iter().map(|name| {
         let normal = |method: usize| {
-            let of = |what: &str| summary.estimate(method, 0, summary.metric(&format!("{what} of {name}"))).mean;
+            let of =
+                |what: &str| summary.estimate(method, 0, summary.metric(&format!("{what} of {name}"))).mean;
             [of("mean"), of("deviation")]
         };
         let [mean, deviation] = normal(0);
         let series = (0..summary.methods.len()).map(|method| {
             let [mine, spread] = normal(method);
             let (shift, width) = ((mine - mean) / deviation, spread / deviation);
-            let points = (-STEPS..=STEPS).map(|step| dot(REACH * f64::from(step) / f64::from(STEPS), shift, width));
+            let points =
+                (-STEPS..=STEPS).map(|step| dot(REACH * f64::from(step) / f64::from(STEPS), shift, width));
             Series { name: summary.methods[method].clone(), points: points.collect() }
         });
         Panel { title: name.clone(), series: series.collect() }

@@ -24,7 +24,7 @@ fn comparison(of: &Value) -> Markup {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64() {
-            Some(x) if x.fract() != 0.0 => format!("{x:.4}"),
+            Some(x) if x.fract() != 0.0 => four_digits(x),
             _ => number.to_string(),
         },
         _ => String::new(),
@@ -45,5 +45,22 @@ fn comparison(of: &Value) -> Markup {
             h2 { (text(&part["title"])) }
             (table(&sheet(part)))
         }
+    }
+}
+
+/// A number with four digits that count, and no more than four behind the point.
+fn four_digits(x: f64) -> String {
+    let before = x.abs().log10().floor() as i32;
+    format!("{x:.*}", (3 - before).clamp(0, 4) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_are_whole_and_small_ones_are_not_nothing() {
+        let shown = [440_422.61, 52.957, 3.2299, 0.93_27, 0.009_33].map(four_digits);
+        assert_eq!(shown, ["440423", "52.96", "3.230", "0.9327", "0.0093"]);
     }
 }
