@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hmm::{Emission, Hmm, HmmModel, complete_labels};
+use crate::hmm::{Emission, Hmm, HmmModel, complete_labels, natural};
 
 /// A hidden Markov model with Gaussian emissions, trained to make the labels likely given the observations (Vail 2008, §2.7.4).
 ///
@@ -251,6 +251,31 @@ impl Parameter {
             }
             Parameter::Mean(g, y) | Parameter::Deviation(g, y) => to.set_emission(g, y, from.emission(g, y)),
         }
+    }
+}
+
+/// Emissions, which training changes one by one.
+impl HmmModel {
+    /// What a label scores when every function is 0, and a function's factors of x and x² with it.
+    fn emission(&self, g: usize, y: usize) -> (f64, f64, f64) {
+        let at = g * self.start.len() + y;
+        (self.base[y], self.linear[at], self.quadratic[at])
+    }
+
+    /// The numbers that [`emission`](Self::emission) gives.
+    fn set_emission(&mut self, g: usize, y: usize, (base, linear, quadratic): (f64, f64, f64)) {
+        let at = g * self.start.len() + y;
+        (self.base[y], self.linear[at], self.quadratic[at]) = (base, linear, quadratic);
+    }
+
+    /// Gives a function that has a Gaussian for a label another one.
+    fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
+        let (old_mean, old_sigma) = self.gaussian(g, y);
+        let (base, linear, quadratic) = natural(mean, sigma);
+        let at = g * self.start.len() + y;
+        self.base[y] += base - natural(old_mean, old_sigma).0;
+        self.linear[at] = linear;
+        self.quadratic[at] = quadratic;
     }
 }
 

@@ -163,7 +163,7 @@ impl Hmm {
 }
 
 /// log N(x; μ, σ²) = (−μ²/2σ² − log σ√2π) + x·μ/σ² − x²/2σ² (Vail 2008, §2.2.3).
-fn natural(mean: f64, sigma: f64) -> (f64, f64, f64) {
+pub(crate) fn natural(mean: f64, sigma: f64) -> (f64, f64, f64) {
     let precision = (sigma * sigma).recip();
     let base = -0.5 * mean * mean * precision - sigma.ln() - 0.5 * (2.0 * std::f64::consts::PI).ln();
     (base, mean * precision, -0.5 * precision)
@@ -262,9 +262,9 @@ pub struct HmmModel {
     map: Arc<FeatureMap>,
     pub(crate) start: Vec<f64>,      // [labels] log π
     pub(crate) transition: Vec<f64>, // [labels × labels] log p(y | y')
-    base: Vec<f64>,                  // [labels] what a label emits when every function is 0
-    linear: Vec<f64>,                // [functions × labels] factor of x
-    quadratic: Vec<f64>,             // [functions × labels] factor of x²
+    pub(crate) base: Vec<f64>,       // [labels] what a label emits when every function is 0
+    pub(crate) linear: Vec<f64>,     // [functions × labels] factor of x
+    pub(crate) quadratic: Vec<f64>,  // [functions × labels] factor of x²
 }
 
 impl HmmModel {
@@ -279,28 +279,6 @@ impl HmmModel {
         let at = g * self.start.len() + y;
         let variance = -0.5 / self.quadratic[at];
         (self.linear[at] * variance, variance.sqrt())
-    }
-
-    /// What a label scores when every function is 0, and a function's factors of x and x² with it.
-    pub(crate) fn emission(&self, g: usize, y: usize) -> (f64, f64, f64) {
-        let at = g * self.start.len() + y;
-        (self.base[y], self.linear[at], self.quadratic[at])
-    }
-
-    /// The numbers that [`emission`](Self::emission) gives.
-    pub(crate) fn set_emission(&mut self, g: usize, y: usize, (base, linear, quadratic): (f64, f64, f64)) {
-        let at = g * self.start.len() + y;
-        (self.base[y], self.linear[at], self.quadratic[at]) = (base, linear, quadratic);
-    }
-
-    /// Gives a function that has a Gaussian for a label another one.
-    pub fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
-        let (old_mean, old_sigma) = self.gaussian(g, y);
-        let (base, linear, quadratic) = natural(mean, sigma);
-        let at = g * self.start.len() + y;
-        self.base[y] += base - natural(old_mean, old_sigma).0;
-        self.linear[at] = linear;
-        self.quadratic[at] = quadratic;
     }
 
     /// The same distribution p(Y | X) as a log-linear model (Vail 2008, §2.2.3).

@@ -17,6 +17,8 @@ pub trait Function {
     fn l2(&self) -> Factor<'_>;
     /// How many items it is a sum over, the penalty left aside; `None` if it is no sum.
     fn n_items(&self) -> Option<usize>;
+    /// How much work all items are together, in the order of numbers to be added.
+    fn work(&self) -> usize;
     /// How often it was evaluated.
     fn evaluations(&self) -> u32;
     /// Finds all that is to be known about a point from its weights.

@@ -132,6 +132,10 @@ impl<O: Objective> Function for Penalised<O> {
         objective.is_sum().then(|| objective.n_items())
     }
 
+    fn work(&self) -> usize {
+        self.objective.work()
+    }
+
     fn evaluations(&self) -> u32 {
         self.objective.evaluations()
     }

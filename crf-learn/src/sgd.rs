@@ -18,8 +18,9 @@ pub struct Sgd {
     pub schedule: Schedule,
     /// The base of the `exponential` schedule; above 0 and at most 1.
     pub decay: f64,
-    /// How many sequences a step looks at; at least 1.
-    pub batch: u32,
+    /// How many sequences a step looks at; at least 1. When left out, as many that they are more work than a change of all
+    /// weights, but no more than a 32nd of all.
+    pub batch: Option<u32>,
 }
 
 /// How a rate falls.
@@ -36,7 +37,7 @@ pub enum Schedule {
 
 impl Default for Sgd {
     fn default() -> Self {
-        Sgd { rate: 0.1, schedule: Schedule::Inverse, decay: 0.85, batch: 1 }
+        Sgd { rate: 0.1, schedule: Schedule::Inverse, decay: 0.85, batch: None }
     }
 }
 
@@ -47,7 +48,7 @@ impl Optimizer for Sgd {
     fn check(&self) -> Result<()> {
         require(self.rate.is_finite() && self.rate > 0.0, "rate", "a finite number above 0", self.rate)?;
         require(self.decay > 0.0 && self.decay <= 1.0, "decay", "above 0 and at most 1", self.decay)?;
-        require(self.batch > 0, "batch", "at least 1", self.batch)
+        require(self.batch != Some(0), "batch", "at least 1", 0)
     }
 
     fn takes_l1(&self) -> bool {
@@ -55,10 +56,23 @@ impl Optimizer for Sgd {
     }
 
     fn start(&self, f: &dyn Function, seed: &Seed) -> Result<Box<dyn Step>> {
+        let batch = self.batch.unwrap_or_else(|| worthwhile(f));
         let penalised = if f.l1().of_all > 0.0 { f.dim() } else { 0 };
         let descent = Descent { settings: self.clone(), due: 0.0, paid: vec![0.0; penalised] };
-        Epochs::start("sgd", descent, self.batch, f, seed)
+        Epochs::start("sgd", descent, batch, f, seed)
     }
+}
+
+/// How many times a step goes over all weights: they are laid out, their sums cleared and put in order, and they are changed.
+const PASSES: usize = 4;
+/// An epoch has at least so many steps, if there are as many items.
+const LEAST_STEPS: usize = 32;
+
+/// A batch that is worth a change of all weights.
+fn worthwhile(f: &dyn Function) -> u32 {
+    let n_items = f.n_items().unwrap_or(1).max(1);
+    let each = (f.work() / n_items).max(1);
+    (PASSES * f.dim() / each).clamp(1, n_items.div_ceil(LEAST_STEPS)) as u32
 }
 
 struct Descent {

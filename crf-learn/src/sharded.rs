@@ -23,6 +23,7 @@ const STRIPE: usize = 1 << 14;
 pub struct Sharded<O> {
     objective: O,
     shards: Vec<Shard>,
+    work: usize, // of all items, as the objective counts it
     seen: usize, // how many items were added up so far
 }
 
@@ -57,12 +58,17 @@ impl<O: Objective> Sharded<O> {
         if shards.is_empty() {
             shards.push(Shard { items: 0..0, part: Part::new(len), worker: Worker::default() });
         }
-        Sharded { objective, shards, seen: 0 }
+        Sharded { objective, shards, work: total, seen: 0 }
     }
 
     /// The objective.
     pub fn objective(&self) -> &O {
         &self.objective
+    }
+
+    /// How much work all items are together.
+    pub(crate) fn work(&self) -> usize {
+        self.work
     }
 
     /// How often it was evaluated, every item once.

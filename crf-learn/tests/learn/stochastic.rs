@@ -65,9 +65,9 @@ fn train(learner: &dyn Learner, encoded: &Encoded) -> (f64, Vec<f64>) {
 fn both_come_near_the_minimum() {
     let encoded = encoded(60, 0, 3);
     let (least, _) = train(&Mle(pairing(0.0, 1.0, 500, None)), &encoded);
-    let sgd = Sgd { rate: 0.1, batch: 4, ..Sgd::default() };
+    let sgd = Sgd { rate: 0.1, batch: Some(4), ..Sgd::default() };
     let adam = Adam { rate: 0.01, batch: 4, ..Adam::default() };
-    let optimizers: [Box<dyn Optimizer>; 2] = [Box::new(sgd), Box::new(adam)];
+    let optimizers: [Box<dyn Optimizer>; 3] = [Box::new(sgd), Box::<Sgd>::default(), Box::new(adam)];
     for optimizer in optimizers {
         let name = format!("{optimizer:?}");
         let (found, _) = train(&Mle(pairing(0.0, 1.0, 60, Some(optimizer))), &encoded);
@@ -79,7 +79,7 @@ fn both_come_near_the_minimum() {
 fn the_cumulative_penalty_leads_to_the_sparse_minimum() {
     let encoded = encoded(60, 0, 4);
     let (least, exact) = train(&Mle(pairing(8.0, 0.0, 500, None)), &encoded);
-    let sgd = Sgd { rate: 0.05, batch: 4, schedule: Schedule::Inverse, ..Sgd::default() };
+    let sgd = Sgd { rate: 0.05, batch: Some(4), schedule: Schedule::Inverse, ..Sgd::default() };
     let (found, w) = train(&Mle(pairing(8.0, 0.0, 80, Some(Box::new(sgd)))), &encoded);
     assert!(found >= least - 1e-3 && found < 1.01 * least, "{found} vs {least}");
     let zeros = |w: &[f64]| w.iter().filter(|w| **w == 0.0).count();
