@@ -67,11 +67,13 @@ fn both_come_near_the_minimum() {
     let (least, _) = train(&Mle(pairing(0.0, 1.0, 500, None)), &encoded);
     let sgd = Sgd { rate: 0.1, batch: Some(4), ..Sgd::default() };
     let adam = Adam { rate: 0.01, batch: 4, ..Adam::default() };
-    let optimizers: [Box<dyn Optimizer>; 3] = [Box::new(sgd), Box::<Sgd>::default(), Box::new(adam)];
-    for optimizer in optimizers {
+    // One or two sequences a step are noisier than four.
+    let optimizers: [(Box<dyn Optimizer>, f64); 3] =
+        [(Box::new(sgd), 1.01), (Box::<Sgd>::default(), 1.05), (Box::new(adam), 1.01)];
+    for (optimizer, most) in optimizers {
         let name = format!("{optimizer:?}");
         let (found, _) = train(&Mle(pairing(0.0, 1.0, 60, Some(optimizer))), &encoded);
-        assert!(found >= least - 1e-3 && found < 1.01 * least, "{name}: {found} vs {least}");
+        assert!(found >= least - 1e-3 && found < most * least, "{name}: {found} vs {least}");
     }
 }
 
