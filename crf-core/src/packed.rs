@@ -12,8 +12,10 @@ const BLOCK: usize = 4096;
 /// A layout of no more numbers than this is taken to be in the cache.
 const CACHED: usize = 1 << 20;
 /// How many positions that follow each other make a band, if their functions with other values than one are the same and
-/// have whole rows.
+/// have whole rows or no feature.
 pub(crate) const BAND: usize = 8;
+/// No row, or no band.
+const NONE: u32 = u32::MAX;
 
 /// State weights laid out for reading, and the rows of a corpus translated into places of that layout.
 ///
@@ -36,7 +38,8 @@ pub(crate) struct Packed {
     lists: Vec<List>,      // [positions + 1]
     rows: Vec<u32>,        // where each row starts; a position's wide rows come first
     singles: Vec<Single>,
-    bands: Vec<bool>, // [positions] whether a band starts there; empty if there is none
+    bands: Vec<u32>,     // [positions] where the rows of a band that starts there are listed; empty if there is none
+    band_rows: Vec<u32>, // for each value of a band's positions, where its row starts
 }
 
 /// Where the weights of a function stand: those of the first `width` labels in a row, the others one behind the other.
@@ -112,15 +115,22 @@ impl Packed {
             rows: Vec::new(),
             singles: Vec::new(),
             bands: Vec::new(),
+            band_rows: Vec::new(),
         };
-        packed.lay_out(links, n_labels, &occurrences)?;
+        packed.lay_out(links, n_labels, &occurrences, &dense(links, rows))?;
         packed.lay_out_bundles(links, n_labels)?;
         packed.translate(links, ones)?;
         packed.find_bands(links, n_labels, rows);
         Ok(packed)
     }
 
-    fn lay_out(&mut self, links: &Links, n_labels: &[usize], occurrences: &[u64]) -> Result<()> {
+    fn lay_out(
+        &mut self,
+        links: &Links,
+        n_labels: &[usize],
+        occurrences: &[u64],
+        dense: &[bool],
+    ) -> Result<()> {
         let mut next = Block::default();
         for g in 0..links.n_observations() {
             if g > 0 && g % BLOCK == 0 {
@@ -132,7 +142,7 @@ impl Packed {
             let (width, targets) =
                 (padded(n_labels[links.owner(g as u32) as usize]), links.targets(g as u32));
             let frequent = targets.partition_point(|&label| (label as usize) < LANES);
-            let width = cheapest(targets.len(), frequent, width);
+            let width = if dense[g] { width } else { cheapest(targets.len(), frequent, width) };
             let region = if width == LANES { &mut next.narrow } else { &mut next.wide };
             let n_singles = match width {
                 0 => targets.len(),
@@ -204,21 +214,31 @@ impl Packed {
     }
 
     fn find_bands(&mut self, links: &Links, n_labels: &[usize], rows: &Rows) {
-        let is_whole = |&g: &u32| {
-            let all = padded(n_labels[links.owner(g) as usize]);
-            self.places[g as usize].width as usize == all
+        let fits = |&g: &u32| {
+            let Place { width, n_singles, .. } = self.places[g as usize];
+            width + n_singles == 0 || width as usize == padded(n_labels[links.owner(g) as usize])
         };
-        let has_whole_rows = |r: usize| {
-            let columns = rows.valued(r).0;
-            !columns.is_empty() && columns.iter().all(is_whole)
-        };
-        let (mut alike, mut bands) = (0, vec![false; rows.len()]);
+        let same = |r: usize| r + 1 < rows.len() && rows.valued(r).0 == rows.valued(r + 1).0;
+        let (mut alike, mut bands) = (0, vec![NONE; rows.len()]);
         for r in (0..rows.len()).rev() {
-            let goes_on = r + 1 < rows.len() && rows.valued(r).0 == rows.valued(r + 1).0;
-            alike = if goes_on && alike > 0 { alike + 1 } else { usize::from(has_whole_rows(r)) };
-            bands[r] = alike >= BAND;
+            let columns = rows.valued(r).0;
+            alike = match alike {
+                1.. if same(r) => alike + 1,
+                _ => usize::from(!columns.is_empty() && columns.iter().all(fits)),
+            };
+            bands[r] = if alike >= BAND { 0 } else { NONE };
         }
-        if bands.contains(&true) {
+        for r in (0..rows.len()).filter(|&r| bands[r] != NONE).collect::<Vec<_>>() {
+            if r > 0 && bands[r - 1] != NONE && same(r - 1) {
+                bands[r] = bands[r - 1];
+                continue;
+            }
+            bands[r] = self.band_rows.len() as u32;
+            let places = rows.valued(r).0.iter().map(|&g| self.places[g as usize]);
+            self.band_rows.extend(places.map(|place| if place.width == 0 { NONE } else { place.row }));
+        }
+        // Places in a list that is too long to be numbered are not found, and rows are then handled one by one.
+        if self.band_rows.len() < NONE as usize && bands.iter().any(|&band| band != NONE) {
             self.bands = bands;
         }
     }
@@ -226,7 +246,15 @@ impl Packed {
     /// How many positions from `r` on are handled together, of `most`: a band or one.
     #[inline(always)]
     pub(crate) fn together(&self, r: usize, most: usize) -> usize {
-        if most >= BAND && self.bands.get(r).is_some_and(|&band| band) { BAND } else { 1 }
+        if most >= BAND && self.bands.get(r).is_some_and(|&band| band != NONE) { BAND } else { 1 }
+    }
+
+    /// Where the rows of weights start that belong to the values of a band's rows, and these values.
+    #[inline(always)]
+    fn band<'r>(&'r self, rows: &'r Rows, r: usize) -> (&'r [u32], [&'r [f64]; BAND]) {
+        let n = rows.valued(r).0.len();
+        let at = &self.band_rows[self.bands[r] as usize..][..n];
+        (at, std::array::from_fn(|p| &rows.valued(r + p).1[..n]))
     }
 
     /// The place of a function, or of a bundle.
@@ -475,13 +503,14 @@ impl Packed {
         r: usize,
         scores: &mut [f64],
     ) {
-        let (columns, width) = (rows.valued(r).0, scores.len() / BAND);
-        let values: [&[f64]; BAND] = std::array::from_fn(|p| &rows.valued(r + p).1[..columns.len()]);
+        let ((at, values), width) = (self.band(rows, r), scores.len() / BAND);
         for label in (0..width).step_by(B) {
             let mut sums = [[0.0; B]; BAND];
-            for k in 0..columns.len() {
-                let row = self.places[columns[k] as usize].row as usize + label;
-                let Some(row) = weights[row..].first_chunk::<B>() else { return };
+            for k in 0..at.len() {
+                if at[k] == NONE {
+                    continue;
+                }
+                let Some(row) = weights[at[k] as usize + label..].first_chunk::<B>() else { return };
                 for p in 0..BAND {
                     for j in 0..B {
                         sums[p][j] = fma::<FMA>(values[p][k], row[j], sums[p][j]);
@@ -550,17 +579,18 @@ impl Packed {
         r: usize,
         out: &mut [f64],
     ) {
-        let (columns, width) = (rows.valued(r).0, beliefs.len() / BAND);
-        let values: [&[f64]; BAND] = std::array::from_fn(|p| &rows.valued(r + p).1[..columns.len()]);
+        let ((at, values), width) = (self.band(rows, r), beliefs.len() / BAND);
         for label in (0..width).step_by(B) {
             let mut of = [[0.0; B]; BAND];
             for p in 0..BAND {
                 let Some(beliefs) = beliefs[p * width + label..].first_chunk::<B>() else { return };
                 of[p] = *beliefs;
             }
-            for k in 0..columns.len() {
-                let row = self.places[columns[k] as usize].row as usize + label;
-                let Some(row) = out[row..].first_chunk_mut::<B>() else { return };
+            for k in 0..at.len() {
+                if at[k] == NONE {
+                    continue;
+                }
+                let Some(row) = out[at[k] as usize + label..].first_chunk_mut::<B>() else { return };
                 let mut sums = *row;
                 for p in 0..BAND {
                     for j in 0..B {
@@ -588,6 +618,16 @@ fn occurrences(links: &Links, rows: &Rows, ones: &Rows) -> Vec<u64> {
         }
     }
     occurrences
+}
+
+/// Which functions have another value than one at most positions, as real channels do: these have whole rows whatever their
+/// labels, so that positions make bands.
+fn dense(links: &Links, rows: &Rows) -> Vec<bool> {
+    let mut n_valued = vec![0; links.n_observations()];
+    for r in 0..rows.len() {
+        rows.valued(r).0.iter().for_each(|&g| n_valued[g as usize] += 1);
+    }
+    n_valued.into_iter().map(|n: usize| 2 * n > rows.len()).collect()
 }
 
 /// The width of the row that is the least work for a function with so many labels, of which some are frequent.

@@ -44,12 +44,15 @@ proptest! {
         n_labels in 2_usize..20,
         n_channels in 1_usize..12,
         observed in any::<bool>(),
+        share in 0.2..1.0,
     ) {
         let data = measured(seed, n_labels, n_channels);
         let pairs = if observed { "observed" } else { "all" };
         let fitted = features(&format!(r#"[{{ state = "value", pairs = "{pairs}" }}, "intercept"]"#)).fit(&data).unwrap();
         let x = fitted.encode(data.clone()).unwrap();
-        let map = fitted.map(&x).unwrap();
+        // Features as selectors leave them: some labels of a function and not others.
+        let mut rng = Seed::new(seed).child("kept").rng();
+        let map = fitted.map(&x).unwrap().narrow(|_| rng.random_bool(share)).0;
         let mut scorer = Scorer::new(&map, &x).unwrap();
         let (w, mut scratch) = (random_weights(seed, map.len()), Scratch::new());
         scorer.update(&w);
