@@ -31,6 +31,7 @@ mod scorer;
 mod sparse;
 mod survey;
 
+mod bands;
 mod beliefs;
 mod potentials;
 mod scratch;

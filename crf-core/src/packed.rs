@@ -1,21 +1,17 @@
 use std::ops::Range;
 
+use crate::bands::{BAND, Bands, NO_ROW};
 use crate::bundles::Bundles;
 use crate::error::{Error, Result};
 use crate::feature_map::Links;
 use crate::lanes::{FEW, LANES, add, add_rows, padded};
-use crate::simd::{fma, prefetch};
+use crate::simd::prefetch;
 use crate::sparse::Rows;
 
 /// Functions that are laid out, and later copied, at a time.
 const BLOCK: usize = 4096;
 /// A layout of no more numbers than this is taken to be in the cache.
 const CACHED: usize = 1 << 20;
-/// How many positions that follow each other make a band, if their functions with other values than one are the same and
-/// have whole rows or no feature.
-pub(crate) const BAND: usize = 8;
-/// No row, or no band.
-const NONE: u32 = u32::MAX;
 
 /// State weights laid out for reading, and the rows of a corpus translated into places of that layout.
 ///
@@ -38,8 +34,7 @@ pub(crate) struct Packed {
     lists: Vec<List>,      // [positions + 1]
     rows: Vec<u32>,        // where each row starts; a position's wide rows come first
     singles: Vec<Single>,
-    bands: Vec<u32>,     // [positions] where the rows of a band that starts there are listed; empty if there is none
-    band_rows: Vec<u32>, // for each value of a band's positions, where its row starts
+    bands: Bands,
 }
 
 /// Where the weights of a function stand: those of the first `width` labels in a row, the others one behind the other.
@@ -114,8 +109,7 @@ impl Packed {
             lists: Vec::with_capacity(rows.len() + 1),
             rows: Vec::new(),
             singles: Vec::new(),
-            bands: Vec::new(),
-            band_rows: Vec::new(),
+            bands: Bands::default(),
         };
         packed.lay_out(links, n_labels, &occurrences, &dense(links, rows))?;
         packed.lay_out_bundles(links, n_labels)?;
@@ -214,47 +208,20 @@ impl Packed {
     }
 
     fn find_bands(&mut self, links: &Links, n_labels: &[usize], rows: &Rows) {
-        let fits = |&g: &u32| {
-            let Place { width, n_singles, .. } = self.places[g as usize];
-            width + n_singles == 0 || width as usize == padded(n_labels[links.owner(g) as usize])
-        };
-        let same = |r: usize| r + 1 < rows.len() && rows.valued(r).0 == rows.valued(r + 1).0;
-        let (mut alike, mut bands) = (0, vec![NONE; rows.len()]);
-        for r in (0..rows.len()).rev() {
-            let columns = rows.valued(r).0;
-            alike = match alike {
-                1.. if same(r) => alike + 1,
-                _ => usize::from(!columns.is_empty() && columns.iter().all(fits)),
-            };
-            bands[r] = if alike >= BAND { 0 } else { NONE };
-        }
-        for r in (0..rows.len()).filter(|&r| bands[r] != NONE).collect::<Vec<_>>() {
-            if r > 0 && bands[r - 1] != NONE && same(r - 1) {
-                bands[r] = bands[r - 1];
-                continue;
+        self.bands = Bands::find(rows, |g| {
+            let Place { row, width, n_singles, .. } = self.places[g as usize];
+            match width as usize {
+                0 if n_singles == 0 => Some(NO_ROW),
+                width if width == padded(n_labels[links.owner(g) as usize]) => Some(row),
+                _ => None,
             }
-            bands[r] = self.band_rows.len() as u32;
-            let places = rows.valued(r).0.iter().map(|&g| self.places[g as usize]);
-            self.band_rows.extend(places.map(|place| if place.width == 0 { NONE } else { place.row }));
-        }
-        // Places in a list that is too long to be numbered are not found, and rows are then handled one by one.
-        if self.band_rows.len() < NONE as usize && bands.iter().any(|&band| band != NONE) {
-            self.bands = bands;
-        }
+        });
     }
 
     /// How many positions from `r` on are handled together, of `most`: a band or one.
     #[inline(always)]
     pub(crate) fn together(&self, r: usize, most: usize) -> usize {
-        if most >= BAND && self.bands.get(r).is_some_and(|&band| band != NONE) { BAND } else { 1 }
-    }
-
-    /// Where the rows of weights start that belong to the values of a band's rows, and these values.
-    #[inline(always)]
-    fn band<'r>(&'r self, rows: &'r Rows, r: usize) -> (&'r [u32], [&'r [f64]; BAND]) {
-        let n = rows.valued(r).0.len();
-        let at = &self.band_rows[self.bands[r] as usize..][..n];
-        (at, std::array::from_fn(|p| &rows.valued(r + p).1[..n]))
+        if most >= BAND && self.bands.starts_at(r) { BAND } else { 1 }
     }
 
     /// The place of a function, or of a bundle.
@@ -479,8 +446,8 @@ impl Packed {
     ) {
         if together == BAND {
             return match scores.len() / BAND {
-                FEW => self.add_scores_of_band::<FEW, FMA>(weights, rows, r, scores),
-                _ => self.add_scores_of_band::<LANES, FMA>(weights, rows, r, scores),
+                FEW => self.bands.add_scores::<FEW, FMA>(weights, rows, r, scores),
+                _ => self.bands.add_scores::<LANES, FMA>(weights, rows, r, scores),
             };
         }
         let (columns, values) = rows.valued(r);
@@ -491,37 +458,6 @@ impl Packed {
                 place.alone(links.targets(g)).iter().zip(&weights[place.singles as usize..])
             {
                 scores[label as usize] += value * weight;
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add_scores_of_band<const B: usize, const FMA: bool>(
-        &self,
-        weights: &[f64],
-        rows: &Rows,
-        r: usize,
-        scores: &mut [f64],
-    ) {
-        let ((at, values), width) = (self.band(rows, r), scores.len() / BAND);
-        for label in (0..width).step_by(B) {
-            let mut sums = [[0.0; B]; BAND];
-            for k in 0..at.len() {
-                if at[k] == NONE {
-                    continue;
-                }
-                let Some(row) = weights[at[k] as usize + label..].first_chunk::<B>() else { return };
-                for p in 0..BAND {
-                    for j in 0..B {
-                        sums[p][j] = fma::<FMA>(values[p][k], row[j], sums[p][j]);
-                    }
-                }
-            }
-            for p in 0..BAND {
-                let Some(scores) = scores[p * width + label..].first_chunk_mut::<B>() else { return };
-                for j in 0..B {
-                    scores[j] += sums[p][j];
-                }
             }
         }
     }
@@ -556,8 +492,8 @@ impl Packed {
     ) {
         if together == BAND {
             return match beliefs.len() / BAND {
-                FEW => self.add_beliefs_of_band::<FEW, FMA>(beliefs, rows, r, out),
-                _ => self.add_beliefs_of_band::<LANES, FMA>(beliefs, rows, r, out),
+                FEW => self.bands.add_beliefs::<FEW, FMA>(beliefs, rows, r, out),
+                _ => self.bands.add_beliefs::<LANES, FMA>(beliefs, rows, r, out),
             };
         }
         let (columns, values) = rows.valued(r);
@@ -567,37 +503,6 @@ impl Packed {
             for (&label, out) in place.alone(links.targets(g)).iter().zip(&mut out[place.singles as usize..])
             {
                 *out += value * beliefs[label as usize];
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add_beliefs_of_band<const B: usize, const FMA: bool>(
-        &self,
-        beliefs: &[f64],
-        rows: &Rows,
-        r: usize,
-        out: &mut [f64],
-    ) {
-        let ((at, values), width) = (self.band(rows, r), beliefs.len() / BAND);
-        for label in (0..width).step_by(B) {
-            let mut of = [[0.0; B]; BAND];
-            for p in 0..BAND {
-                let Some(beliefs) = beliefs[p * width + label..].first_chunk::<B>() else { return };
-                of[p] = *beliefs;
-            }
-            for k in 0..at.len() {
-                if at[k] == NONE {
-                    continue;
-                }
-                let Some(row) = out[at[k] as usize + label..].first_chunk_mut::<B>() else { return };
-                let mut sums = *row;
-                for p in 0..BAND {
-                    for j in 0..B {
-                        sums[j] = fma::<FMA>(values[p][k], of[p][j], sums[j]);
-                    }
-                }
-                *row = sums;
             }
         }
     }

@@ -1,5 +1,6 @@
 use crate::Label;
 use crate::aligned::Aligned;
+use crate::bands::BAND;
 use crate::beliefs::EdgeBeliefs;
 use crate::corpus::Corpus;
 use crate::edge_scores::{EdgeScores, OwnTables};
@@ -7,7 +8,7 @@ use crate::error::Result;
 use crate::feature_map::{FeatureMap, Links};
 use crate::lanes::padded;
 use crate::node_base::NodeBase;
-use crate::packed::{BAND, Packed};
+use crate::packed::Packed;
 use crate::potentials::Potentials;
 use crate::scratch::Scratch;
 use crate::simd::{Kernel, dispatch};
