@@ -101,11 +101,13 @@ fn what_is_wrong_is_refused_and_leaves_nothing() {
 #[test]
 fn an_experiment_without_its_data_names_the_command() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/ocr/chain.toml");
-    let crf = assert_cmd::Command::new(env!("CARGO_BIN_EXE_crf"))
-        .args(["check", file.to_str().expect("UTF-8")])
-        .env("CRF_DATA", "/nowhere")
-        .assert()
-        .failure();
-    let error = String::from_utf8_lossy(&crf.get_output().stderr).into_owned();
-    assert!(error.contains("`cargo xtask data get ocr` gets it"), "{error}");
+    let error = |directory: Option<&str>| {
+        let mut crf = assert_cmd::Command::new(env!("CARGO_BIN_EXE_crf"));
+        crf.args(["check", file.to_str().expect("UTF-8")]).env_remove("CRF_DATA");
+        let crf = crf.envs(directory.map(|directory| ("CRF_DATA", directory))).assert().failure();
+        String::from_utf8_lossy(&crf.get_output().stderr).into_owned()
+    };
+    let [known, unknown] = [Some("/nowhere"), None].map(error);
+    assert!(known.contains("`cargo xtask data get ocr` gets it"), "{known}");
+    assert!(unknown.contains("`cargo xtask data get ocr --into data` gets it, and `export"), "{unknown}");
 }

@@ -19,9 +19,9 @@ use crate::manual::{documentation, entries};
 pub struct ExplainArgs {
     /// The kind of the plugin, as `list` shows it.
     kind: String,
-    /// Its name, which is its `type` in configs.
+    /// Its name, which is its `type` in configs; without it all of this kind are listed.
     #[arg(value_name = "TYPE")]
-    tag: String,
+    tag: Option<String>,
     /// Prints nothing but the example: a whole experiment, or for formats the lines of a config.
     #[arg(long)]
     example: bool,
@@ -30,7 +30,10 @@ pub struct ExplainArgs {
 /// Prints what there is to know about a plugin.
 pub(super) fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let kind = Kind::named(&args.kind).map_err(|message| Error::config("explain", message))?;
-    let plugin = kind.plugin(&args.tag).map_err(|message| Error::config("explain", message))?;
+    let Some(tag) = &args.tag else {
+        return super::list::run(&super::list::ListArgs { kind: Some(args.kind.clone()) }, out);
+    };
+    let plugin = kind.plugin(tag).map_err(|message| Error::config("explain", message))?;
     let example = text_of_example(plugin)?;
     if args.example {
         write!(out, "{example}").map_err(terminal)?;

@@ -16,7 +16,7 @@ use crate::kinds::Kind;
   crf explain learner mle    # what there is to know about one of them")]
 pub struct ListArgs {
     /// Only plugins of this kind: `learner`, `source`, `prototype`, …
-    kind: Option<String>,
+    pub(super) kind: Option<String>,
 }
 
 /// Prints all plugins, or those of one kind.

@@ -97,8 +97,10 @@ pub(super) fn run(args: &NewArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let contents = with_module(&contents, &module, &type_name)
         .ok_or_else(|| wrong(format!("{} has no modules to stand beside", root.display())))?;
     for (path, text) in files.iter().chain([&(root, contents)]) {
+        let done = if path.exists() { "changed" } else { "wrote" };
         fs::write(path, text).map_err(Error::io(path))?;
-        writeln!(out, "wrote {}", path.display()).map_err(terminal)?;
+        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+        writeln!(out, "{done} {}", path.display()).map_err(terminal)?;
     }
     writeln!(
         out,

@@ -40,6 +40,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<ExitCode> {
         let message = "no finished runs here: `cargo xtask experiment` or `cargo xtask reproduce` makes them";
         return Err(Error::config(args.results.display(), message));
     }
-    writeln!(out, "{runs} runs in {}", place.join("index.html").display()).map_err(terminal)?;
+    let of_them = if runs == 1 { "run" } else { "runs" };
+    writeln!(out, "{runs} {of_them} in {}", place.join("index.html").display()).map_err(terminal)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -118,10 +118,15 @@ pub(crate) fn explained(error: crf_core::Error, source: &dyn Source) -> crf_core
     let set = missing
         .filter_map(|name| sets.iter().find(|set| set.files.iter().any(|file| file.path == name)))
         .next();
-    match set {
-        Some(set) => crf_core::Error::data(format!("{error}; `cargo xtask data get {}` gets it", set.name)),
-        None => error,
-    }
+    let Some(set) = set else { return error };
+    let how = match std::env::var_os("CRF_DATA") {
+        Some(_) => format!("`cargo xtask data get {}` gets it", set.name),
+        None => format!(
+            "`cargo xtask data get {} --into data` gets it, and `export CRF_DATA=data` says where it is",
+            set.name
+        ),
+    };
+    crf_core::Error::data(format!("{error}; {how}"))
 }
 
 /// The directory of all data: the one that is given, or that of the environment.
