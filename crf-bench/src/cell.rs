@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use crf_core::{
     Corpus, Decode, FeatureMap, Inference, LogLinear, Metric, Model, Needs, Next, Problem, Run, Seed, Splits,
-    Stop, evaluate,
+    Stop, Trace, evaluate,
 };
 use crf_select::{Tried, choose_seen};
 use serde::{Deserialize, Serialize};
@@ -129,7 +129,7 @@ fn run_method(
     let mut path = Vec::new();
     let (map, start) = select(method, &problem, seed, &mut |tried, model| {
         if !experiment.path.is_empty() {
-            let values = measure(&experiment.path, model, &test, method, None)?;
+            let values = measure(&experiment.path, model, &test, method, None, None)?;
             path.push(Step { features: tried.features, seconds: tried.seconds, values });
         }
         Ok(())
@@ -149,7 +149,7 @@ fn run_method(
 
     let clock = Instant::now();
     let reference = experiment.reference.as_deref();
-    let mut metrics = measure(&experiment.metrics, &*fit.model, &test, method, reference)?;
+    let mut metrics = measure(&experiment.metrics, &*fit.model, &test, method, reference, Some(&fit.trace))?;
     metrics.extend(path::values(&experiment.path, &path));
     seconds.evaluate = clock.elapsed().as_secs_f64();
     tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
@@ -174,6 +174,7 @@ fn measure(
     test: &Corpus,
     method: &Method,
     reference: Option<&dyn Inference>,
+    trace: Option<&Trace>,
 ) -> crf_core::Result<Vec<f64>> {
     let by = |inference: &dyn Inference, decode| evaluate(model, test, inference, decode);
     let mut evaluation = by(&*method.inference, method.decode)?;
@@ -186,6 +187,9 @@ fn measure(
     }
     if needed(Needs::Viterbi) {
         evaluation.viterbi = Some(by(&*method.inference, Decode::Viterbi)?.predicted);
+    }
+    if needed(Needs::Training) {
+        evaluation.trace = trace.cloned();
     }
     metrics.iter().map(|metric| metric.measure(&evaluation)).collect()
 }

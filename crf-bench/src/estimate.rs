@@ -57,8 +57,11 @@ impl Estimate {
         self.low() > other.high()
     }
 
-    /// The mean without its interval, with the decimals that the interval leaves certain.
+    /// The mean without its interval, with the decimals that the interval leaves certain; a dash where nothing is known.
     pub fn short(&self) -> String {
+        if self.mean.is_nan() {
+            return "–".to_owned();
+        }
         format!("{:.*}", self.decimals(), self.mean)
     }
 
@@ -100,5 +103,6 @@ mod tests {
         let of = Estimate::of(&[0.25]);
         assert_eq!((of.half_width, of.to_string().as_str()), (None, "0.2500"));
         assert!(!of.is_above(&Estimate::of(&[0.0])));
+        assert_eq!(Estimate::of(&[f64::NAN; 3]).to_string(), "–");
     }
 }

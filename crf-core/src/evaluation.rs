@@ -10,6 +10,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::feature_map::FeatureMap;
 use crate::inference::Inference;
+use crate::learner::Trace;
 use crate::model::Model;
 use crate::potentials::{OwnedPotentials, Potentials};
 use crate::scratch::Scratch;
@@ -68,6 +69,8 @@ pub struct Evaluation {
     pub parameters: Vec<(String, f64)>,
     /// The labels that are most likely as a whole, where a metric asks for them.
     pub viterbi: Option<Vec<Label>>,
+    /// How the model was trained, where a metric asks for it.
+    pub trace: Option<Trace>,
 }
 
 /// What inference says beyond labels.
@@ -166,8 +169,16 @@ pub fn evaluate(
         }
     }
     let map = model.log_linear().map(|model| model.map().clone());
-    let (data, parameters) = (x.data().clone(), Vec::new());
-    Ok(Evaluation { data, predicted, probabilities, map, reference: None, parameters, viterbi: None })
+    Ok(Evaluation {
+        data: x.data().clone(),
+        predicted,
+        probabilities,
+        map,
+        reference: None,
+        parameters: Vec::new(),
+        viterbi: None,
+        trace: None,
+    })
 }
 
 fn marginals_of(

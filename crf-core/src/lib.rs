@@ -49,6 +49,7 @@ mod source;
 mod evaluation;
 mod metric;
 pub mod metrics;
+mod training_metric;
 
 mod bulk;
 mod error;

@@ -32,13 +32,15 @@ pub enum Needs {
     Parameters,
     /// The labellings that are most likely as a whole, whatever the answers are.
     Viterbi,
+    /// How the model was trained.
+    Training,
 }
 
 impl Needs {
     /// Refuses an inference, or a reference, that does not give what is needed, before anything is trained.
     pub fn check(self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
         match (self, reference) {
-            (Needs::Labels | Needs::Parameters | Needs::Viterbi, _) => Ok(()),
+            (Needs::Labels | Needs::Parameters | Needs::Viterbi | Needs::Training, _) => Ok(()),
             (Needs::Probabilities, _) => require_marginals(inference),
             (Needs::Reference, None) => Err(Error::data(
                 "it compares with a `reference` inference, such as `junction-tree`, and there is none",

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
 use crate::graph::offsets;
 use crate::metric::{Metric, Needs};
+pub use crate::training_metric::{Quantity, Training};
 
 /// `part / whole`, and 0 when there is nothing to divide by.
 fn ratio(part: f64, whole: f64) -> f64 {

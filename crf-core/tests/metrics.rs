@@ -29,6 +29,7 @@ fn evaluation(data: Dataset, predicted: Vec<Label>) -> Evaluation {
         reference: None,
         parameters: Vec::new(),
         viterbi: None,
+        trace: None,
     }
 }
 

@@ -15,11 +15,25 @@ use crate::ssvm::Ssvm;
 ///
 /// - The share is taken from the worst labelling that has any, not from all alike (pairwise steps, Osokin et al. 2016).
 ///   Then weights change in few places, and labellings with their shares are all that is kept.
-/// - Before an epoch two more go over the labellings that are known, without decoding (Shah et al. 2015); among them are
+/// - Before an epoch some more go over the labellings that are known, without decoding (Shah et al. 2015); among them are
 ///   those that the objective was computed from.
 /// - The model has the last weights, those that the trace's gap is about; no average is kept.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SsvmFrankWolfe(pub Ssvm);
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SsvmFrankWolfe {
+    /// How often to go over the labellings that are known before all sequences are decoded once more: more need fewer
+    /// decodings, which pays where these are what takes the time.
+    pub replays: u32,
+    /// What all solvers have in common.
+    #[serde(flatten)]
+    pub ssvm: Ssvm,
+}
+
+impl Default for SsvmFrankWolfe {
+    fn default() -> Self {
+        SsvmFrankWolfe { replays: 2, ssvm: Ssvm::default() }
+    }
+}
 
 crf_core::plugin!("learner", SsvmFrankWolfe, "ssvm-frank-wolfe");
 
@@ -28,7 +42,7 @@ const TAG: &str = "ssvm-frank-wolfe";
 #[typetag::serde(name = "ssvm-frank-wolfe")]
 impl Learner for SsvmFrankWolfe {
     fn check(&self) -> Result<()> {
-        self.0.check()
+        self.ssvm.check()
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
@@ -37,13 +51,15 @@ impl Learner for SsvmFrankWolfe {
                 "makes its weights of labellings and cannot begin with a model; `ssvm-subgradient` can";
             return Err(Error::Unsupported { tag: TAG, what: what.to_owned() });
         }
-        let dual = Dual::new(problem, &self.0, TAG)?;
+        let SsvmFrankWolfe { replays, ssvm } = self;
+        let dual = Dual::new(problem, ssvm, TAG)?;
         let order = Order::new(dual.len(), &run.seed);
-        self.0.learn(TAG, Epochs { ssvm: &self.0, dual, order, done: 0 }, problem, run)
+        ssvm.learn(TAG, Epochs { replays: *replays, ssvm, dual, order, done: 0 }, problem, run)
     }
 }
 
 struct Epochs<'a> {
+    replays: u32,
     ssvm: &'a Ssvm,
     dual: Dual<'a>,
     order: Order,
@@ -55,7 +71,8 @@ impl Rounds for Epochs<'_> {
         if self.done > 0 {
             self.dual.take_answers();
         }
-        for toward in [Toward::Known, Toward::Known, Toward::All] {
+        let replays = (0..self.replays).map(|_| Toward::Known);
+        for toward in replays.chain([Toward::All]) {
             for &i in self.order.next() {
                 self.dual.step(i, toward)?;
             }

