@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use crate::bands::{BAND, Bands, NO_ROW};
+use crate::bands::NO_ROW;
 use crate::bundles::Bundles;
 use crate::error::{Error, Result};
 use crate::feature_map::Links;
@@ -21,9 +21,8 @@ const CACHED: usize = 1 << 20;
 /// they turn up, so the frequent ones come first.
 ///
 /// For the functions that are one at a position, the translation lists rows, and single weights with their labels:
-/// no function is looked up in an iteration. Functions with other values are looked up, at [`BAND`] positions at a time
-/// where these have the same, as those of real channels do: rows are then read or written once for all of them. Bundles
-/// of functions have wide rows behind everything else.
+/// no function is looked up in an iteration. Functions with other values are looked up where their positions make no
+/// [bands](crate::bands::Bands). Bundles of functions have wide rows behind everything else.
 #[derive(Debug)]
 pub(crate) struct Packed {
     places: Vec<Place>, // [functions] empty for those that occur nowhere
@@ -34,7 +33,6 @@ pub(crate) struct Packed {
     lists: Vec<List>,      // [positions + 1]
     rows: Vec<u32>,        // where each row starts; a position's wide rows come first
     singles: Vec<Single>,
-    bands: Bands,
 }
 
 /// Where the weights of a function stand: those of the first `width` labels in a row, the others one behind the other.
@@ -109,12 +107,10 @@ impl Packed {
             lists: Vec::with_capacity(rows.len() + 1),
             rows: Vec::new(),
             singles: Vec::new(),
-            bands: Bands::default(),
         };
         packed.lay_out(links, n_labels, &occurrences, &dense(links, rows))?;
         packed.lay_out_bundles(links, n_labels)?;
         packed.translate(links, ones)?;
-        packed.find_bands(links, n_labels, rows);
         Ok(packed)
     }
 
@@ -207,21 +203,14 @@ impl Packed {
         Ok(())
     }
 
-    fn find_bands(&mut self, links: &Links, n_labels: &[usize], rows: &Rows) {
-        self.bands = Bands::find(rows, |g| {
-            let Place { row, width, n_singles, .. } = self.places[g as usize];
-            match width as usize {
-                0 if n_singles == 0 => Some(NO_ROW),
-                width if width == padded(n_labels[links.owner(g) as usize]) => Some(row),
-                _ => None,
-            }
-        });
-    }
-
-    /// How many positions from `r` on are handled together, of `most`: a band or one.
-    #[inline(always)]
-    pub(crate) fn together(&self, r: usize, most: usize) -> usize {
-        if most >= BAND && self.bands.starts_at(r) { BAND } else { 1 }
+    /// Where the weights of a function with so many labels start if all stand in a row; `NO_ROW` if there are none.
+    pub(crate) fn whole_row(&self, g: u32, n_labels: usize) -> Option<u32> {
+        let Place { row, width, n_singles, .. } = self.places[g as usize];
+        match width as usize {
+            0 if n_singles == 0 => Some(NO_ROW),
+            width if width == padded(n_labels) => Some(row),
+            _ => None,
+        }
     }
 
     /// The place of a function, or of a bundle.
@@ -433,7 +422,7 @@ impl Packed {
         }
     }
 
-    /// Adds to padded scores what the functions with other values are worth: in row `r`, or in a band from there on.
+    /// Adds to padded scores what the functions with other values are worth in row `r`.
     #[inline(always)]
     pub(crate) fn add_scores_of_values<const FMA: bool>(
         &self,
@@ -442,14 +431,7 @@ impl Packed {
         rows: &Rows,
         r: usize,
         scores: &mut [f64],
-        together: usize,
     ) {
-        if together == BAND {
-            return match scores.len() / BAND {
-                FEW => self.bands.add_scores::<FEW, FMA>(weights, rows, r, scores),
-                _ => self.bands.add_scores::<LANES, FMA>(weights, rows, r, scores),
-            };
-        }
         let (columns, values) = rows.valued(r);
         for (&g, &value) in columns.iter().zip(values) {
             let place = self.places[g as usize];
@@ -479,7 +461,7 @@ impl Packed {
         }
     }
 
-    /// Adds to a packed vector padded beliefs times the functions with other values: in row `r`, or in a band from there on.
+    /// Adds to a packed vector padded beliefs times the functions with other values in row `r`.
     #[inline(always)]
     pub(crate) fn add_beliefs_of_values<const FMA: bool>(
         &self,
@@ -488,14 +470,7 @@ impl Packed {
         rows: &Rows,
         r: usize,
         out: &mut [f64],
-        together: usize,
     ) {
-        if together == BAND {
-            return match beliefs.len() / BAND {
-                FEW => self.bands.add_beliefs::<FEW, FMA>(beliefs, rows, r, out),
-                _ => self.bands.add_beliefs::<LANES, FMA>(beliefs, rows, r, out),
-            };
-        }
         let (columns, values) = rows.valued(r);
         for (&g, &value) in columns.iter().zip(values) {
             let place = self.places[g as usize];

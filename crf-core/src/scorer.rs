@@ -1,6 +1,6 @@
 use crate::Label;
 use crate::aligned::Aligned;
-use crate::bands::BAND;
+use crate::bands::{Bands, LONGEST};
 use crate::beliefs::EdgeBeliefs;
 use crate::corpus::Corpus;
 use crate::edge_scores::{EdgeScores, OwnTables};
@@ -32,6 +32,7 @@ pub struct Scorer<'a> {
     map: &'a FeatureMap,
     x: &'a Corpus,
     packed: Packed,
+    bands: Bands,
     state: Aligned, // packed weights of the state features
     base: NodeBase,
     widest: usize, // the longest padded row of labels
@@ -60,9 +61,11 @@ impl<'a> Scorer<'a> {
         let n_labels: Vec<usize> =
             (0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)).collect();
         let packed = pack(map.state(), &n_labels, x.nodes())?;
+        let bands = Bands::find(x, |g| packed.whole_row(g, n_labels[map.state().owner(g) as usize]));
         Ok(Scorer {
             map,
             x,
+            bands,
             state: Aligned::zeros(packed.len()),
             packed,
             base: NodeBase::new(map),
@@ -94,7 +97,7 @@ impl<'a> Scorer<'a> {
         let shape = self.x.data().shape(i);
         let buffer: &mut Buffer = scratch.of();
         buffer.node.resize(shape.node_at(shape.n_nodes()), 0.0);
-        buffer.rows.resize(BAND * self.widest, 0.0);
+        buffer.rows.resize(LONGEST * self.widest, 0.0);
         dispatch(Score { scorer: self, i, rows: &mut buffer.rows, node: &mut buffer.node });
         Potentials::new(shape, &mut buffer.node, self.edges.tables(i, &mut buffer.tables))
     }
@@ -232,7 +235,7 @@ impl<'a> Scorer<'a> {
         scratch: &mut Scratch,
     ) {
         let buffer: &mut Buffer = scratch.of();
-        buffer.rows.resize(BAND * self.widest, 0.0);
+        buffer.rows.resize(LONGEST * self.widest, 0.0);
         let (state, rest) = packed.split_at_mut(self.packed.len());
         let (base, transition) = rest.split_at_mut(self.base.scores.len());
         dispatch(Expect { scorer: self, i, node, weight, rows: &mut buffer.rows, state, base });
@@ -267,14 +270,14 @@ impl Kernel for Score<'_, '_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Score { scorer, i, rows, node } = self;
-        let (links, packed) = (scorer.map.state(), &scorer.packed);
+        let (links, packed, bands) = (scorer.map.state(), &scorer.packed, &scorer.bands);
         let (x, shape) = (scorer.x, scorer.x.data().shape(i));
         let start = x.data().range(i).start;
         let mut first = 0;
         while first < shape.n_nodes() {
             let base = scorer.base.of(shape.kind(first));
-            let width = padded(base.len());
-            let together = packed.together(start + first, shape.n_nodes() - first);
+            let (width, band) = (padded(base.len()), bands.len_at(start + first));
+            let together = band.unwrap_or(1);
             let rows = &mut rows[..together * width];
             rows.fill(0.0);
             for k in 0..together {
@@ -283,7 +286,10 @@ impl Kernel for Score<'_, '_> {
                 packed.add_scores_of_ones::<FMA>(&scorer.state, r, row);
             }
             let r = start + first;
-            packed.add_scores_of_values::<FMA>(links, &scorer.state, x.nodes(), r, rows, together);
+            match band {
+                Some(_) => bands.add_scores::<FMA>(r, &scorer.state, width, rows),
+                None => packed.add_scores_of_values::<FMA>(links, &scorer.state, x.nodes(), r, rows),
+            }
             for k in 0..together {
                 let node = &mut node[shape.node_at(first + k)..shape.node_at(first + k + 1)];
                 for ((node, base), row) in node.iter_mut().zip(base).zip(&rows[k * width..]) {
@@ -312,14 +318,14 @@ impl Kernel for Expect<'_, '_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Expect { scorer, i, node, weight, rows, state, base } = self;
-        let (links, packed) = (scorer.map.state(), &scorer.packed);
+        let (links, packed, bands) = (scorer.map.state(), &scorer.packed, &scorer.bands);
         let (x, shape) = (scorer.x, scorer.x.data().shape(i));
         let start = x.data().range(i).start;
         let mut first = 0;
         while first < shape.n_nodes() {
             let base = &mut base[scorer.base.range(shape.kind(first))];
-            let width = padded(base.len());
-            let together = packed.together(start + first, shape.n_nodes() - first);
+            let (width, band) = (padded(base.len()), bands.len_at(start + first));
+            let together = band.unwrap_or(1);
             let rows = &mut rows[..together * width];
             for k in 0..together {
                 let (r, row) = (start + first + k, &mut rows[k * width..(k + 1) * width]);
@@ -332,7 +338,11 @@ impl Kernel for Expect<'_, '_> {
                 packed.prefetch(state, r + 1, width);
                 packed.add_beliefs_of_ones::<FMA>(row, r, state);
             }
-            packed.add_beliefs_of_values::<FMA>(links, rows, x.nodes(), start + first, state, together);
+            let r = start + first;
+            match band {
+                Some(_) => bands.add_beliefs::<FMA>(r, rows, width, state),
+                None => packed.add_beliefs_of_values::<FMA>(links, rows, x.nodes(), r, state),
+            }
             first += together;
         }
     }

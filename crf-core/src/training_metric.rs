@@ -6,7 +6,7 @@ use crate::evaluation::Evaluation;
 use crate::learner::Iteration;
 use crate::metric::{Metric, Needs};
 
-/// How training went, by the last iteration of its trace; nothing is told of learners that do not iterate.
+/// How training went, by the last iteration of its trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Training {
@@ -18,7 +18,7 @@ pub struct Training {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Quantity {
-    /// What the learner minimises, with its penalty.
+    /// What the learner minimises, with its penalty; nothing is told of learners that do not iterate.
     #[default]
     Objective,
     /// How far the objective may be above its minimum, as a fraction of it; nothing is told of learners without a dual
@@ -56,12 +56,12 @@ impl Metric for Training {
     fn measure(&self, of: &Evaluation) -> Result<f64> {
         let none = || Error::data("how the model was trained is not known");
         let last = of.trace.as_ref().ok_or_else(none)?.iterations.last();
-        let value = |last: &Iteration| match self.of {
-            Quantity::Objective => Some(last.objective),
-            Quantity::Gap => last.gap().map(|gap| gap / last.objective),
-            Quantity::Evaluations => Some(f64::from(last.evaluations)),
-            Quantity::Iterations => Some(f64::from(last.iteration)),
-        };
-        Ok(last.and_then(value).unwrap_or(f64::NAN))
+        let count = |of: fn(&Iteration) -> u32| last.map_or(0.0, |last| f64::from(of(last)));
+        Ok(match self.of {
+            Quantity::Objective => last.map_or(f64::NAN, |last| last.objective),
+            Quantity::Gap => last.and_then(|last| Some(last.gap()? / last.objective)).unwrap_or(f64::NAN),
+            Quantity::Evaluations => count(|last| last.evaluations),
+            Quantity::Iterations => count(|last| last.iteration),
+        })
     }
 }

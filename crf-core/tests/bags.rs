@@ -80,6 +80,7 @@ fn foreign_labels_keep_their_names_and_are_always_wrong() {
         reference: None,
         parameters,
         viterbi: None,
+        trace: None,
     };
     // Label n has precision 1/4 and recall 1; x and y have an F1 of 0.
     let macro_f1 = MacroF1 {}.measure(&evaluation).unwrap();

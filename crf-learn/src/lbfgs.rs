@@ -9,15 +9,17 @@ use crate::optimizer::{Function, Optimizer, Point, Step};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lbfgs {
-    /// How many past steps to remember; at least 1.
-    pub memory: u32,
+    /// How many past steps to remember; at least 1. When nothing is said these are 8, or more where they are little work
+    /// beside an evaluation of the objective: few weights on many data then need half the iterations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u32>,
     /// How often a line search may evaluate the objective; at least 1.
     pub evaluations_per_step: u32,
 }
 
 impl Default for Lbfgs {
     fn default() -> Self {
-        Lbfgs { memory: 8, evaluations_per_step: 30 }
+        Lbfgs { memory: None, evaluations_per_step: 30 }
     }
 }
 
@@ -26,7 +28,7 @@ crf_core::plugin!("optimizer", Lbfgs, "lbfgs");
 #[typetag::serde(name = "lbfgs")]
 impl Optimizer for Lbfgs {
     fn check(&self) -> Result<()> {
-        QuasiNewton::check(self.memory, self.evaluations_per_step)
+        QuasiNewton::check(self.memory.unwrap_or(LEAST), self.evaluations_per_step)
     }
 
     fn takes_l1(&self) -> bool {
@@ -38,8 +40,21 @@ impl Optimizer for Lbfgs {
     }
 
     fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
-        Ok(Box::new(QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim())))
+        let memory = self.memory.unwrap_or_else(|| affordable(f.work(), f.dim()));
+        Ok(Box::new(QuasiNewton::new(memory, self.evaluations_per_step, f.dim())))
     }
+}
+
+/// How many steps are remembered at least and at most.
+const LEAST: u32 = 8;
+const MOST: u32 = 128;
+/// What a remembered step is worth in numbers added, for each weight: products and sums with both of its vectors, and to
+/// spare, so that what is remembered stays a small part of an iteration.
+const PRICE: usize = 32;
+
+/// How many steps can be remembered beside evaluations that are so much work.
+fn affordable(work: usize, dim: usize) -> u32 {
+    u32::try_from(work / (PRICE * dim.max(1))).unwrap_or(MOST).clamp(LEAST, MOST)
 }
 
 /// Sufficient decrease and curvature of the Wolfe conditions.
