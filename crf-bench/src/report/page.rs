@@ -64,7 +64,10 @@ pub fn page(record: &Record, figure: &str, config: &str, up: Option<&str>) -> Ma
             (claims(record))
         }
         h2 { "Results" }
-        p.soft { "Means of " (record.trials) " trials with Student's 95% intervals." }
+        p.soft {
+            @if record.trials == 1 { "A single trial, so there are no intervals." }
+            @else { "Means of " (record.trials) " trials with Student's 95% intervals." }
+        }
         (table(&record.results))
         @if !record.comparisons.is_empty() { (comparisons(record)) }
         h2 { "Files" }
