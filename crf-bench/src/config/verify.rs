@@ -1,4 +1,4 @@
-use crf_core::{Metric, Needs};
+use crf_core::Needs;
 use toml::Value;
 
 use super::{Experiment, Fault, Figure, KeyPath, Method, number};
@@ -79,8 +79,7 @@ pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Fau
     experiment.dataset.check().map_err(fault(root.child("dataset")))?;
     let reference = experiment.reference.as_deref();
     reference.map_or(Ok(()), |reference| reference.check().map_err(fault(root.child("reference"))))?;
-    let untold = |metric: &Box<dyn Metric>| metric.needs() == Needs::Training;
-    if let Some(i) = experiment.path.iter().position(untold) {
+    if let Some(i) = experiment.path.iter().position(|metric| metric.needs() == Needs::Training) {
         let message = "candidates on a path are not trained one by one: this metric is one of `metrics`";
         return Err(Fault::value(root.child("path").child(i), message));
     }

@@ -194,12 +194,19 @@ proptest! {
             prop_assert!(last.objective - want <= 2e-6 * last.objective + 1e-8, "{learner:?}: {last:?} vs {want}");
             prop_assert!((primal(&planes, &w) - last.objective).abs() <= 1e-8 * (1.0 + want), "{learner:?}: {last:?}");
         }
-        let (w, trace) = fit(&SsvmSubgradient(Ssvm { iterations: 100_000, tolerance: 0.01, ..ssvm }), &problem);
-        let last = trace.iterations.last().unwrap();
-        prop_assert!(trace.stop == Stop::Converged, "{last:?} vs {want}");
-        prop_assert!(last.dual.unwrap() <= want + 1e-8 * (1.0 + want), "{last:?} vs {want}");
-        prop_assert!(last.objective - want <= 0.01 * last.objective + 1e-8, "{last:?} vs {want}");
-        prop_assert!((primal(&planes, &w) - last.objective).abs() <= 1e-8 * (1.0 + want), "{last:?}");
+        let roughly = Ssvm { iterations: 100_000, tolerance: 0.01, ..ssvm };
+        let rough: [Box<dyn Learner>; 2] = [
+            Box::new(SsvmSubgradient(roughly.clone())),
+            Box::new(SsvmFrankWolfe { average: true, ssvm: roughly, ..Default::default() }),
+        ];
+        for learner in rough {
+            let (w, trace) = fit(&*learner, &problem);
+            let last = trace.iterations.last().unwrap();
+            prop_assert!(trace.stop == Stop::Converged, "{learner:?}: {last:?} vs {want}");
+            prop_assert!(last.dual.unwrap() <= want + 1e-8 * (1.0 + want), "{learner:?}: {last:?} vs {want}");
+            prop_assert!(last.objective - want <= 0.01 * last.objective + 1e-8, "{learner:?}: {last:?} vs {want}");
+            prop_assert!((primal(&planes, &w) - last.objective).abs() <= 1e-8 * (1.0 + want), "{learner:?}: {last:?}");
+        }
     }
 
     #[test]
@@ -209,7 +216,8 @@ proptest! {
         let problem = encoded.problem(&INFERENCE);
         let ssvm = Ssvm { c, margin: margins()[margin].clone(), iterations: 15, tolerance: 0.0, patience: 0 };
         let subgradient: Box<dyn Learner> = Box::new(SsvmSubgradient(ssvm.clone()));
-        for (n, learner) in exact(&ssvm).into_iter().chain([subgradient]).enumerate() {
+        let average: Box<dyn Learner> = Box::new(SsvmFrankWolfe { average: true, ssvm: ssvm.clone(), ..Default::default() });
+        for (n, learner) in exact(&ssvm).into_iter().chain([subgradient, average]).enumerate() {
             let (_, trace) = fit(&*learner, &problem);
             let mut before = 0.0;
             for iteration in &trace.iterations {
@@ -366,10 +374,6 @@ fn refusals_say_what_would_do() {
     let refused = |learner: &dyn Learner, problem: &Problem<'_>| {
         quiet(1, |run| learner.fit(problem, run)).unwrap_err().to_string()
     };
-    let start = quiet(1, |run| SsvmOneSlack::default().fit(&problem, run)).unwrap().model;
-    let warm = Problem { start: Some(&*start), ..problem };
-    let message = refused(&SsvmFrankWolfe::default(), &warm);
-    assert!(message.contains("cannot begin with a model; `ssvm-subgradient` can"), "{message}");
     let zero_one = Ssvm { margin: margins()[1].clone(), ..Ssvm::default() };
     let tree = JunctionTree::default();
     let message = refused(&SsvmNSlack(zero_one.clone()), &encoded.problem(&tree));
@@ -398,9 +402,10 @@ fn a_start_shortens_the_way() {
             .model;
     let warm = Problem { start: Some(&*start), ..problem };
     let few = Ssvm { iterations: 3, ..ssvm };
-    let learners: [Box<dyn Learner>; 3] = [
+    let learners: [Box<dyn Learner>; 4] = [
         Box::new(SsvmNSlack(few.clone())),
         Box::new(SsvmOneSlack(few.clone())),
+        Box::new(SsvmFrankWolfe { ssvm: few.clone(), ..Default::default() }),
         Box::new(SsvmSubgradient(few)),
     ];
     for learner in learners {
