@@ -136,7 +136,9 @@ pub use crate::mle::Mle;
 pub use crate::neural_chain::{By, NeuralChain, Pairwise, Training};
 pub use crate::neural_model::NeuralModel;
 pub use crate::objective::{Objective, Part, Worker};
-pub use crate::optimizer::{Factor, Function, Optimizer, Point, Step, StopRule, descend, minimise};
+pub use crate::optimizer::{
+    Factor, Function, Optimizer, Point, Step, StopRule, descend, minimise, pseudo_gradient,
+};
 pub use crate::owl_qn::OwlQn;
 pub use crate::pairing::Pairing;
 pub use crate::passive_aggressive::{PassiveAggressive, Slack};

@@ -212,7 +212,7 @@ pub fn descend(
 
 /// The partial derivative of the penalised function that is nearest to zero (Andrew & Gao 2007, equation 4).
 #[inline(always)]
-pub(crate) fn pseudo_gradient(w: f64, gradient: f64, l1: f64) -> f64 {
+pub fn pseudo_gradient(w: f64, gradient: f64, l1: f64) -> f64 {
     if w != 0.0 {
         gradient + l1 * w.signum()
     } else if gradient > l1 {

@@ -1,8 +1,9 @@
 //! What paths cost on robot tag with the 1,200 candidates of Vail (2008), §3.4.1.
 //!
 //! `cargo run --release -p crf-select --example cost [SECONDS OF PLAY] [VALUES OF λ] [LAST λ / λ_0] [PARTS]`: 600, 500, 1e-4 and
-//! `mcs` unless said otherwise. The parts are the M-estimator's path and its choice (m), cold trainings (c), and the path
-//! without screening (s), all beside the ℓ1 path. Seconds are those of the processor where the system tells them, so that other
+//! `lmcs` unless said otherwise. The parts are the ℓ1 path (l), and beside it the M-estimator's path and its choice (m), cold
+//! trainings (c), and the path without screening (s); by themselves grafting (g) and the mean-field gain (f), each to 150
+//! features. Seconds are those of the processor where the system tells them, so that other
 //! work on the machine does not matter, and of the clock elsewhere.
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
@@ -17,7 +18,7 @@ use crf_core::{
 use crf_datasets::{Size, Tag};
 use crf_inference::ForwardBackward;
 use crf_learn::{Likelihood, Mle, Pairing, Sharded, StopRule};
-use crf_select::{L1Path, MEstimatorPath, Penalties, choose};
+use crf_select::{Grafting, L1Path, MEstimatorPath, MeanFieldGain, Penalties, Rounds, choose};
 
 const FEATURES: &str = r#"["intercept", "transition",
     {"state": {"type": "normalised", "of": {"type": "relational", "rules": [
@@ -35,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let mut next = |usual: &str| args.next().unwrap_or_else(|| usual.to_owned());
     let (play, values) = (next("600").parse::<usize>()?, next("500").parse::<usize>()?);
-    let (floor, parts) = (next("1e-4").parse::<f64>()?, next("mcs"));
+    let (floor, parts) = (next("1e-4").parse::<f64>()?, next("lmcs"));
     let size = Size { sequences: 10, length: 6 * play };
     let tag = Tag { train: size, holdout: Some(size), test: size, ..Tag::default() };
     let data = tag.load(&Seed::new(34))?;
@@ -57,6 +58,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..Penalties::default()
     };
     let with_holdout = Problem { valid: Some(&valid), ..problem };
+    let rounds = Rounds { most: Some(150), ..Rounds::default() };
+    if parts.contains('g') {
+        let grafting = Grafting { rounds: rounds.clone(), ..Grafting::default() };
+        follow("grafting", &grafting, &with_holdout)?;
+    }
+    if parts.contains('f') {
+        follow("mean-field-gain", &MeanFieldGain { rounds, ..MeanFieldGain::default() }, &with_holdout)?;
+    }
+    if !parts.contains('l') {
+        return Ok(());
+    }
     let screened = follow("l1-path", &L1Path(penalties(floor, true)), &with_holdout)?;
     if parts.contains('m') {
         let fast = MEstimatorPath { penalties: penalties(floor_of_sum, true), ..MEstimatorPath::default() };

@@ -1,10 +1,9 @@
 use std::sync::Arc;
 
 use crf_core::{Problem, Result, Run};
-use crf_learn::{
-    Lbfgs, Likelihood, Objective, Optimizer, OwlQn, Penalised, Penalty, Point, Sharded, StopRule, descend,
-};
+use crf_learn::{Likelihood, Objective, Penalised, Penalty, Point, Sharded, StopRule, descend};
 
+use crate::steps::Steps;
 use crate::trail::narrow;
 
 /// What makes an objective of a problem.
@@ -88,12 +87,12 @@ impl<'a> Field<'a> {
         features: &[usize],
         penalty: &Penalty,
         rule: &StopRule,
+        steps: &mut Steps,
         run: &mut Run<'_>,
     ) -> Result<f64> {
-        let optimizer: &dyn Optimizer = if penalty.l1 > 0.0 { &OwlQn::default() } else { &Lbfgs::default() };
         self.restrict(features, penalty, |field, f, at| {
-            let mut steps = optimizer.start(f, &run.seed)?;
-            descend(f, at, &mut *steps, rule, None, (Vec::new(), 0), run)?;
+            let steps = steps.on(f, features, &run.seed)?;
+            descend(f, at, steps, rule, None, (Vec::new(), 0), run)?;
             field.move_to(features, &at.w);
             field.look()?;
             Ok(at.value)

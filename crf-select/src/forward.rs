@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
+use crate::steps::Steps;
 use crate::trail::Trail;
 
 /// How forward selection goes on: the best candidates are added, and the model is trained on from its last weights.
@@ -65,7 +66,7 @@ impl Rounds {
     ) -> Result<Stop> {
         let n = field.w.len();
         let (mut chosen, mut scores) = (vec![false; n], vec![0.0; n]);
-        let (mut objective, penalty) = (field.value, self.penalty());
+        let (mut objective, penalty, mut steps) = (field.value, self.penalty(), Steps::new());
         // What promised something and gave nothing, as a copy of a chosen feature does, is left out until something else helped.
         let (mut is_fruitless, mut n_fruitless) = (vec![false; n], 0);
         loop {
@@ -82,7 +83,7 @@ impl Rounds {
             }
             best.iter().for_each(|&k| chosen[k] = true);
             let features: Vec<usize> = (0..n).filter(|&k| chosen[k]).collect();
-            let now = field.train(&features, &penalty, &self.stop, run)?;
+            let now = field.train(&features, &penalty, &self.stop, &mut steps, run)?;
             if now >= objective {
                 n_fruitless += 1;
                 if n_fruitless == MOST_FRUITLESS {

@@ -27,6 +27,7 @@ mod mean;
 mod penalties;
 mod proximal;
 mod ranking;
+mod steps;
 mod trail;
 
 mod as_selected;

@@ -71,7 +71,8 @@ impl Selector for MeanFieldGain {
     fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let mut field = Field::new(problem, &likelihood)?;
         let columns = Columns::new(problem.map, problem.train);
-        let mut gains = Gains { settings: self, columns, targets: targets(problem.map) };
+        let (targets, mus) = (targets(problem.map), vec![0.0; problem.map.len()]);
+        let mut gains = Gains { settings: self, columns, targets, mus };
         self.rounds.forward(&mut field, &mut gains, &mut Trail::new(emit), run)
     }
 }
@@ -80,6 +81,7 @@ struct Gains<'a> {
     settings: &'a MeanFieldGain,
     columns: Columns,
     targets: Vec<(u32, Target)>, // [candidates]
+    mus: Vec<f64>,               // [candidates] the best weight of each in the round before
 }
 
 impl Score for Gains<'_> {
@@ -104,12 +106,16 @@ impl Score for Gains<'_> {
             settings: self.settings,
         };
         let (columns, targets) = (&self.columns, &self.targets);
-        scores.par_iter_mut().enumerate().for_each_init(Default::default, |(gain, parts), (k, score)| {
-            if !chosen[k] {
-                view.fill(columns, targets[k], gain, parts);
-                *score = gain.largest(self.settings.prior);
-            }
-        });
+        let scores = scores.par_iter_mut().zip(&mut self.mus).enumerate();
+        scores.for_each_init(
+            || (Gain::default(), Parts::new(data.n_positions())),
+            |(gain, parts), (k, (score, mu))| {
+                if !chosen[k] {
+                    view.fill(columns, targets[k], gain, parts);
+                    (*score, *mu) = gain.largest(self.settings.prior, *mu);
+                }
+            },
+        );
         Ok(Stop::Converged)
     }
 }
@@ -142,13 +148,7 @@ impl View<'_> {
     }
 
     /// Collects the terms of a candidate.
-    fn fill(
-        &self,
-        columns: &Columns,
-        of: (u32, Target),
-        gain: &mut Gain,
-        parts: &mut Vec<(usize, Label, f64)>,
-    ) {
+    fn fill(&self, columns: &Columns, of: (u32, Target), gain: &mut Gain, parts: &mut Parts) {
         gain.clear();
         let add = |gain: &mut Gain, t: usize, label: Label, g: f64, truth: Label| {
             gain.add(self.marginals[self.starts[t] + label as usize], g, truth == label);
@@ -161,27 +161,85 @@ impl View<'_> {
                 }
             }),
             (g, Target::Transition(before, now)) => {
-                parts.clear();
                 columns.for_each_edge(g, |edge, value| {
                     let (u, v) = (edge.tail as usize, edge.head as usize);
                     if self.neighbour(u) == before {
-                        parts.push((v, now, value));
+                        parts.add(v, now, value);
                     }
                     if self.neighbour(v) == now {
-                        parts.push((u, before, value));
+                        parts.add(u, before, value);
                     }
                 });
-                // A position's edges may say the same about one label, or something about two.
-                parts.sort_unstable_by_key(|&(t, label, _)| (t, label));
-                for position in parts.chunk_by(|a, b| a.0 == b.0) {
-                    let t = position[0].0;
-                    let Some(truth) = self.counts(t) else { continue };
-                    for same in position.chunk_by(|a, b| a.1 == b.1) {
-                        add(gain, t, same[0].1, same.iter().map(|part| part.2).sum(), truth);
+                parts.drain(|t, labels| {
+                    let Some(truth) = self.counts(t) else { return };
+                    for part in labels {
+                        add(gain, t, part.label, part.g, truth);
                     }
                     gain.end_position(self.n_labels(t));
-                }
+                });
             }
         }
+    }
+}
+
+/// What edges say about the labels of positions: a position's edges may say the same about one label, or something about two.
+struct Parts {
+    first: Vec<u32>, // [positions] the place of its first part, plus one; zero without any
+    at: Vec<u32>,    // the positions that have parts
+    parts: Vec<Part>,
+}
+
+struct Part {
+    label: Label,
+    g: f64,
+    next: u32, // the place of the next part of its position, plus one
+}
+
+impl Parts {
+    fn new(n_positions: usize) -> Self {
+        Parts { first: vec![0; n_positions], at: Vec::new(), parts: Vec::new() }
+    }
+
+    fn add(&mut self, t: usize, label: Label, g: f64) {
+        let mut place = self.first[t];
+        if place == 0 {
+            self.at.push(t as u32);
+        }
+        while let Some(part) = (place as usize).checked_sub(1).map(|at| &mut self.parts[at]) {
+            if part.label == label {
+                part.g += g;
+                return;
+            }
+            place = part.next;
+        }
+        self.parts.push(Part { label, g, next: self.first[t] });
+        self.first[t] = self.parts.len() as u32;
+    }
+
+    /// Calls `f` with each position and its labels, and forgets them.
+    #[inline(always)]
+    fn drain(&mut self, mut f: impl FnMut(usize, Labels<'_>)) {
+        for t in self.at.drain(..) {
+            let place = std::mem::take(&mut self.first[t as usize]);
+            f(t as usize, Labels { parts: &self.parts, place });
+        }
+        self.parts.clear();
+    }
+}
+
+/// The parts of one position.
+struct Labels<'p> {
+    parts: &'p [Part],
+    place: u32,
+}
+
+impl<'p> Iterator for Labels<'p> {
+    type Item = &'p Part;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'p Part> {
+        let part = &self.parts[(self.place as usize).checked_sub(1)?];
+        self.place = part.next;
+        Some(part)
     }
 }

@@ -1,11 +1,11 @@
 use crf_core::{Next, Result, Run, Stop, require};
-use crf_learn::{Function as _, Optimizer as _, OwlQn, Penalty, Step, StopRule, descend};
+use crf_learn::{Function as _, Penalty, StopRule, descend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
 use crate::forward::best;
-use crate::proximal::Proximal;
+use crate::steps::Steps;
 use crate::trail::Trail;
 
 /// Which ℓ1 penalties a path goes through, and how exactly.
@@ -58,8 +58,6 @@ impl Default for Penalties {
 /// How far ahead the strong rule looks when it lets candidates in, as a share of the next λ: to let them in often costs more
 /// than to train some that are not needed yet.
 const AHEAD: f64 = 0.9;
-/// Beyond so many weights the matrix of `Proximal`, 128 MB by then, gives way to the few vectors of OWL-QN.
-const MOST_DENSE: usize = 4000;
 
 impl Penalties {
     pub(crate) fn check(&self) -> Result<()> {
@@ -84,16 +82,17 @@ impl Penalties {
         let map = field.problem.map;
         let exempt: Vec<usize> =
             (0..map.len()).filter(|&k| self.exempt_intercepts && map.is_intercept(k)).collect();
+        let mut steps = Steps::new();
         if !exempt.is_empty() {
             let none = Penalty { l1: 0.0, l2: 0.0, exempt_intercepts: true };
-            field.train(&exempt, &none, &StopRule { delta: 0.0, ..StopRule::default() }, run)?;
+            let rule = StopRule { delta: 0.0, ..StopRule::default() };
+            field.train(&exempt, &none, &rule, &mut steps, run)?;
         }
         let penalised = (0..map.len()).filter(|k| exempt.binary_search(k).is_err());
         let first = penalised.map(|k| field.gradient[k].abs()).fold(0.0, f64::max);
         let mut at = Lambda { looked: first, next: first * self.decay };
         let last = first * self.floor * (1.0 - 1e-9);
         let mut stop = Stop::Converged;
-        let (mut known, mut steps) = (Vec::new(), Proximal::new(0));
         while at.next >= last && at.next > 0.0 {
             let strong = at.strong(at.next * look.min(AHEAD));
             let is_needed = |k: usize| !self.screen || field.w[k] != 0.0 || exempt.binary_search(&k).is_ok();
@@ -105,14 +104,10 @@ impl Penalties {
             newcomers.truncate(self.batch);
             features.extend(newcomers);
             features.sort_unstable();
-            let is_dense = features.len() <= MOST_DENSE;
-            steps = if is_dense { steps.carried(&known, &features) } else { Proximal::new(0) };
-            known = if is_dense { features.clone() } else { Vec::new() };
             let outside: Vec<usize> = (0..map.len()).filter(|k| features.binary_search(k).is_err()).collect();
             let penalty = Penalty { l1: at.next, l2: 0.0, exempt_intercepts: self.exempt_intercepts };
             let end = field.restrict(&features, &penalty, |field, f, point| {
-                let mut sparse = if is_dense { None } else { Some(OwlQn::default().start(f, &run.seed)?) };
-                let steps: &mut dyn Step = sparse.as_deref_mut().unwrap_or(&mut steps);
+                let steps = steps.on(f, &features, &run.seed)?;
                 let mut is_known = true;
                 while at.next >= last {
                     f.set_l1(at.next);

@@ -1,5 +1,5 @@
 use crf_core::Result;
-use crf_learn::{Function, Point, Step};
+use crf_learn::{Factor, Function, Point, Step, pseudo_gradient};
 
 /// Proximal quasi-Newton steps (Lee, Sun & Saunders 2014) for few weights under an ℓ1 penalty: from w with gradient g, the
 /// weights are moved towards the minimum over z of
@@ -8,7 +8,7 @@ use crf_learn::{Function, Point, Step};
 /// g·(z − w) + ½ (z − w)·B (z − w) + Σ_k λ_k |z_k|
 /// ```
 ///
-/// which coordinate descent finds (Friedman, Hastie & Tibshirani 2010, equation 5). B is the curvature that BFGS has learnt
+/// which coordinate descent finds (Friedman, Hastie & Tibshirani 2010, equation 5) together with conjugate gradients. B is the curvature that BFGS has learnt
 /// from the steps so far (Nocedal & Wright 2006, equation 6.19): n² numbers, none of which is forgotten.
 ///
 /// Candidates resemble each other, as nested thresholds do. OWL-QN then takes hundreds of iterations for twenty
@@ -18,16 +18,24 @@ pub(crate) struct Proximal {
     scale: Option<f64>,  // B of what no step has been along; unknown before the first step
     slopes: Vec<f64>,    // [n] g + B (z − w)
     target: Vec<f64>,    // [n] z
-    image: Vec<f64>,     // [n] B s
+    image: Vec<f64>,     // [n] B times what is asked
+    direction: Vec<f64>, // [n] where conjugate gradients lead
+    conjugate: Vec<f64>, // [n] the last of them
+    residual: Vec<f64>,  // [n] what they leave of the slopes
     trial: Point,
 }
 
-/// What share of its length the model's pseudo-gradient may keep: more exact minima of inexact models are of no use.
-const FORCING: f64 = 0.1;
-/// Passes over the weights after which the model's minimum counts as found.
-const SWEEPS: u32 = 100;
+/// What share of its length the pseudo-gradient keeps at what counts as the model's minimum: more exact minima of inexact
+/// models are of no use.
+const FORCING: f64 = 0.01;
+/// How often the model is looked at weight by weight before its minimum counts as found.
+const SWEEPS: u32 = 30;
+/// Steps of conjugate gradients on the weights that are not zero, at a time.
+const CONJUGATE_STEPS: usize = 200;
 /// How often a step is halved before the curvature is given up.
 const HALVINGS: u32 = 30;
+/// The relative difference of two values that may be rounding.
+const ROUNDING: f64 = 1e-13;
 
 impl Proximal {
     /// Steps on `n` weights that know nothing yet.
@@ -38,6 +46,9 @@ impl Proximal {
             slopes: vec![0.0; n],
             target: vec![0.0; n],
             image: vec![0.0; n],
+            direction: vec![0.0; n],
+            conjugate: vec![0.0; n],
+            residual: vec![0.0; n],
             trial: Point::new(vec![0.0; n]),
         }
     }
@@ -59,11 +70,6 @@ impl Proximal {
         carried
     }
 
-    fn row(&self, k: usize) -> &[f64] {
-        let n = self.target.len();
-        &self.curvature[k * n..(k + 1) * n]
-    }
-
     /// Makes B a multiple of the identity.
     fn flatten(&mut self, scale: f64) {
         let n = self.target.len();
@@ -71,63 +77,135 @@ impl Proximal {
         (0..n).for_each(|k| self.curvature[k * n + k] = scale);
     }
 
-    /// Finds the minimum of the model at `at`.
-    fn model(&mut self, f: &dyn Function, at: &Point) {
+    /// Finds the minimum of the model at `at`: coordinate descent says which weights are zero, conjugate gradients what
+    /// the others are. By itself coordinate descent creeps along directions that are flat beside others, as
+    /// features have them that resemble each other.
+    fn model(&mut self, l1: Factor<'_>, at: &Point) {
         self.target.copy_from_slice(&at.w);
         self.slopes.copy_from_slice(&at.gradient);
         let enough = FORCING * at.gradient_norm;
-        let mut among: Vec<usize> = Vec::new();
         for _ in 0..SWEEPS {
-            // Weights that stay at zero are looked at again when the others have settled.
-            let is_all = among.is_empty();
-            if is_all {
-                among.extend(0..at.w.len());
+            self.sweep(l1);
+            if self.left(l1) <= enough {
+                return;
             }
-            let mut left = 0.0;
-            for &k in &among {
-                let (b, l1, z) = (self.row(k)[k], f.l1().of(k), self.target[k]);
-                let raw = b * z - self.slopes[k];
-                let new = raw.signum() * (raw.abs() - l1).max(0.0) / b;
-                let moved = new - z;
-                if moved != 0.0 {
-                    left += (b * moved).powi(2);
-                    self.target[k] = new;
-                    let n = self.target.len();
-                    let row = &self.curvature[k * n..(k + 1) * n];
-                    self.slopes.iter_mut().zip(row).for_each(|(slope, b)| *slope += moved * b);
-                }
-            }
-            let settled = left.sqrt() <= enough;
-            match (is_all, settled) {
-                (true, true) => return,
-                (false, true) => among.clear(),
-                (true, false) => among.retain(|&k| self.target[k] != 0.0 || f.l1().of(k) == 0.0),
-                (false, false) => {}
+            // Where a weight comes to zero the direction ends, and goes on without it.
+            while !self.go_on(l1, 0.1 * enough) {}
+            if self.left(l1) <= enough {
+                return;
             }
         }
     }
 
+    /// The length of the model's pseudo-gradient.
+    fn left(&self, l1: Factor<'_>) -> f64 {
+        let slopes = self.target.iter().zip(&self.slopes).enumerate();
+        slopes.map(|(k, (&z, &slope))| pseudo_gradient(z, slope, l1.of(k)).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Moves every weight to where the model is lowest, the others staying what they are.
+    fn sweep(&mut self, l1: Factor<'_>) {
+        let n = self.target.len();
+        for (k, row) in self.curvature.chunks_exact(n.max(1)).enumerate() {
+            let (b, z) = (row[k], self.target[k]);
+            let raw = b * z - self.slopes[k];
+            let new = raw.signum() * (raw.abs() - l1.of(k)).max(0.0) / b;
+            if new != z {
+                self.target[k] = new;
+                add(&mut self.slopes, new - z, row);
+            }
+        }
+    }
+
+    /// Moves the weights that are not zero towards the model's minimum among those of their signs, by conjugate gradients
+    /// until so little is left of the slopes; says whether no weight came to zero on the way.
+    fn go_on(&mut self, l1: Factor<'_>, enough: f64) -> bool {
+        let n = self.target.len();
+        let is_free = |k: usize, z: f64| z != 0.0 || l1.of(k) == 0.0;
+        let free: Vec<usize> = (0..n).filter(|&k| is_free(k, self.target[k])).collect();
+        let scaled = |curvature: &[f64], k: usize, r: f64| r / curvature[k * n + k];
+        self.direction.fill(0.0);
+        self.conjugate.fill(0.0);
+        let (mut product, mut square) = (0.0, 0.0);
+        for &k in &free {
+            let r = -pseudo_gradient(self.target[k], self.slopes[k], l1.of(k));
+            let p = scaled(&self.curvature, k, r);
+            (self.residual[k], self.conjugate[k]) = (r, p);
+            product += r * p;
+            square += r * r;
+        }
+        for _ in 0..CONJUGATE_STEPS.min(free.len() + 10) {
+            if square.sqrt() <= enough {
+                break;
+            }
+            self.image.fill(0.0);
+            free.iter().for_each(|&k| {
+                add(&mut self.image, self.conjugate[k], &self.curvature[k * n..(k + 1) * n]);
+            });
+            let bend: f64 = free.iter().map(|&k| self.conjugate[k] * self.image[k]).sum();
+            // What rounding has made of B may bend the wrong way.
+            if !bend.is_normal() || bend < 0.0 {
+                break;
+            }
+            let (step, before) = (product / bend, product);
+            (product, square) = (0.0, 0.0);
+            for &k in &free {
+                self.direction[k] += step * self.conjugate[k];
+                self.residual[k] -= step * self.image[k];
+                product += self.residual[k] * scaled(&self.curvature, k, self.residual[k]);
+                square += self.residual[k] * self.residual[k];
+            }
+            for &k in &free {
+                let p = scaled(&self.curvature, k, self.residual[k]);
+                self.conjugate[k] = p + product / before * self.conjugate[k];
+            }
+        }
+        // The first weight that would change its sign.
+        let ends =
+            free.iter().filter(|&&k| l1.of(k) > 0.0).map(|&k| (-self.target[k] / self.direction[k], k));
+        let end = ends.filter(|(end, _)| (0.0..1.0).contains(end)).min_by(|a, b| a.0.total_cmp(&b.0));
+        let step = end.map_or(1.0, |(end, _)| end);
+        for &k in &free {
+            let new = if end.is_some_and(|(_, ends)| ends == k) {
+                0.0
+            } else {
+                self.target[k] + step * self.direction[k]
+            };
+            let moved = new - self.target[k];
+            self.target[k] = new;
+            add(&mut self.slopes, moved, &self.curvature[k * n..(k + 1) * n]);
+        }
+        end.is_none()
+    }
+
     /// Goes towards the model's minimum until the function has fallen enough (Tseng & Yun 2009, equation 9); leaves the
     /// point in `trial`.
-    fn search(&mut self, f: &mut dyn Function, at: &Point) -> Result<bool> {
+    fn search(&mut self, f: &mut dyn Function, at: &Point) -> Result<Found> {
         let l1 = f.l1();
         let pairs = at.w.iter().zip(&self.target).zip(&at.gradient).enumerate();
         let expected: f64 = pairs.map(|(k, ((w, z), g))| g * (z - w) + l1.of(k) * (z.abs() - w.abs())).sum();
         // What rounding has made of B may lead nowhere.
         if expected.is_nan() || expected >= 0.0 {
-            return Ok(false);
+            return Ok(Found::Nothing);
         }
+        let rounding = ROUNDING * at.value.abs();
         let mut step = 1.0;
         for _ in 0..HALVINGS {
             let weights = self.trial.w.iter_mut().zip(&at.w).zip(&self.target);
             weights.for_each(|((trial, w), z)| *trial = if step == 1.0 { *z } else { w + step * (z - w) });
             f.evaluate(&mut self.trial)?;
             if self.trial.value.is_finite() && self.trial.value <= at.value + 1e-4 * step * expected {
-                return Ok(true);
+                return Ok(Found::Step);
+            }
+            // Where values differ by rounding only, slopes say whether it was a step forward.
+            if -step * expected <= rounding {
+                let is_forward = self.trial.gradient_norm < at.gradient_norm;
+                let is_step = is_forward && self.trial.value <= at.value + rounding;
+                return Ok(if is_step { Found::Step } else { Found::End });
             }
             step *= 0.5;
         }
-        Ok(false)
+        Ok(Found::Nothing)
     }
 
     /// Learns from the step that led from `at` to `trial`.
@@ -147,8 +225,7 @@ impl Proximal {
         self.scale = Some(yy / sy);
         self.image.fill(0.0);
         for (k, &s) in s.iter().enumerate().filter(|(_, s)| **s != 0.0) {
-            let row = &self.curvature[k * n..(k + 1) * n];
-            self.image.iter_mut().zip(row).for_each(|(image, b)| *image += s * b);
+            add(&mut self.image, s, &self.curvature[k * n..(k + 1) * n]);
         }
         let sbs = dot(&s, &self.image);
         if !sbs.is_normal() || sbs < 0.0 {
@@ -162,6 +239,21 @@ impl Proximal {
     }
 }
 
+/// What a search came to.
+enum Found {
+    /// A step that goes down.
+    Step,
+    /// All that is left to gain is less than values are rounded by.
+    End,
+    /// None, though the curvature promised one.
+    Nothing,
+}
+
+/// Adds a multiple of a vector.
+fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
+    to.iter_mut().zip(vector).for_each(|(to, x)| *to += factor * x);
+}
+
 impl Step for Proximal {
     fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
         loop {
@@ -169,14 +261,15 @@ impl Step for Proximal {
                 // The first step is about as long as 1.
                 self.flatten(at.gradient_norm);
             }
-            self.model(f, at);
-            if self.search(f, at)? {
-                self.learn(at);
-                std::mem::swap(at, &mut self.trial);
-                return Ok(true);
-            }
-            if self.scale.take().is_none() {
-                return Ok(false);
+            self.model(f.l1(), at);
+            match self.search(f, at)? {
+                Found::Step => {
+                    self.learn(at);
+                    std::mem::swap(at, &mut self.trial);
+                    return Ok(true);
+                }
+                Found::Nothing if self.scale.take().is_some() => {}
+                Found::Nothing | Found::End => return Ok(false),
             }
         }
     }
