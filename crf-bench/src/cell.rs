@@ -2,10 +2,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{
-    Corpus, Decode, FeatureMap, Inference, LogLinear, Metric, Model, Needs, Next, Problem, Run, Seed, Splits,
-    Stop, Trace, evaluate,
+    Corpus, Decode, Inference, Metric, Model, Needs, Next, Problem, Run, Seed, Splits, Stop, Trace, evaluate,
 };
-use crf_select::{Tried, choose_seen};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Experiment, Method, Plan, Settings};
@@ -13,6 +11,7 @@ use crate::data_sets::explained;
 use crate::encoding::encode;
 use crate::error::{Error, Result};
 use crate::path::{self, Step};
+use crate::selections::Selections;
 
 /// What came of one method at one point of the sweep in one trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,6 +47,8 @@ pub struct Seconds {
     pub encode: f64,
     /// Selection and training.
     pub train: f64,
+    /// What of this was done for another method, which asked the same of the same selector.
+    pub shared: f64,
     /// Predicting and measuring.
     pub evaluate: f64,
 }
@@ -71,11 +72,14 @@ pub(crate) fn run_methods(
     let splits = source.load(&data_seed).map_err(|error| explained(error, source));
     let splits = splits.map_err(|source| Error::Cell { cell: place("dataset", settings, trial), source })?;
     let data = Data::new(splits, clock.elapsed().as_secs_f64());
+    let mut selections = Selections::default();
     let methods = plan.points[point].methods.iter().enumerate().filter(|(number, _)| missing(*number));
     let cells = methods.map(|(number, (name, method))| {
-        let seed = root.child("learner").child(name);
-        let seed = seed.child(&format!("trial {trial}")).child(&settings.to_string());
+        let of_trial = |seed: Seed| seed.child(&format!("trial {trial}")).child(&settings.to_string());
+        let seed = of_trial(root.child("learner").child(name));
+        let of_selection = of_trial(root.child("selector"));
         let cell = place(&format!("method {name}"), settings, trial);
+        let method = (method, &mut selections, of_selection);
         match run_method(method, &data, seed, &cell, &plan.experiment) {
             Ok(outcome) => {
                 let cell = Cell { method: number, point, trial, ..outcome };
@@ -109,7 +113,7 @@ impl Data {
 }
 
 fn run_method(
-    method: &Method,
+    (method, selections, of_selection): (&Method, &mut Selections, Seed),
     data: &Data,
     seed: Seed,
     cell: &str,
@@ -124,24 +128,23 @@ fn run_method(
     let test = encode(&fitted, data.test.clone())?;
     seconds.encode = clock.elapsed().as_secs_f64();
 
-    let clock = Instant::now();
     let problem = Problem { valid: holdout.as_ref(), ..Problem::new(&train, &map, &*method.inference) };
-    let mut path = Vec::new();
-    let (map, start) = select(method, &problem, seed, &mut |tried, model| {
-        if !experiment.path.is_empty() {
-            let values = measure(&experiment.path, model, &test, method, None, None)?;
-            path.push(Step { features: tried.features, seconds: tried.seconds, values });
-        }
-        Ok(())
-    })?;
-    let start = start.as_ref().map(|model| model as &dyn Model);
-    let problem = Problem { map: &map, start, ..problem };
+    let along = |model: &dyn Model| measure(&experiment.path, model, &test, method, None, None);
+    let along: Option<&dyn Fn(&dyn Model) -> _> = Some(&along as _).filter(|_| !experiment.path.is_empty());
+    let (selection, is_known) = match method.selector.typetag_name() {
+        "none" => (Selections::none(&map), false),
+        _ => selections.of(method, &problem, &of_selection, along)?,
+    };
+    let clock = Instant::now();
+    let start = selection.start.as_ref().map(|model| model as &dyn Model);
+    let problem = Problem { map: &selection.map, start, ..problem };
     let mut observer = |iteration: &crf_core::Iteration| {
         tracing::debug!(cell, ?iteration);
         Next::Continue
     };
     let fit = method.learner.fit(&problem, &mut Run::new(seed, &mut observer))?;
-    seconds.train = clock.elapsed().as_secs_f64();
+    seconds.train = selection.seconds + clock.elapsed().as_secs_f64();
+    seconds.shared = if is_known { selection.seconds } else { 0.0 };
     // That the budget ended it, as with boosting it always does, the report says once for all cells.
     if fit.trace.stop == Stop::Diverging {
         tracing::warn!(cell, "training {}", fit.trace.stop);
@@ -150,7 +153,7 @@ fn run_method(
     let clock = Instant::now();
     let reference = experiment.reference.as_deref();
     let mut metrics = measure(&experiment.metrics, &*fit.model, &test, method, reference, Some(&fit.trace))?;
-    metrics.extend(path::values(&experiment.path, &path));
+    metrics.extend(path::values(&experiment.path, &selection.path));
     seconds.evaluate = clock.elapsed().as_secs_f64();
     tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
     Ok(Cell {
@@ -159,11 +162,11 @@ fn run_method(
         trial: 0,
         seed: seed.short(),
         metrics,
-        features: fit.model.log_linear().map_or(map.len(), |model| model.map().len()),
+        features: fit.model.log_linear().map_or(problem.map.len(), |model| model.map().len()),
         stop: fit.trace.stop,
         iterations: fit.trace.iterations.len(),
         seconds,
-        path,
+        path: selection.path.clone(),
     })
 }
 
@@ -192,21 +195,4 @@ fn measure(
         evaluation.trace = trace.cloned();
     }
     metrics.iter().map(|metric| metric.measure(&evaluation)).collect()
-}
-
-/// The features that the method's selector chooses, and their weights if it found any; `see` is shown every candidate.
-fn select(
-    method: &Method,
-    problem: &Problem<'_>,
-    seed: Seed,
-    see: &mut dyn FnMut(&Tried, &dyn Model) -> crf_core::Result<()>,
-) -> crf_core::Result<(Arc<FeatureMap>, Option<LogLinear>)> {
-    if method.selector.typetag_name() == "none" {
-        // Its only candidate wins; there is no need to train it twice.
-        return Ok((problem.map.clone(), None));
-    }
-    let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-    let mut run = Run::new(seed.child("selector"), &mut go_on);
-    let chosen = choose_seen(&*method.selector, &*method.learner, method.decode, problem, &mut run, see)?;
-    Ok((chosen.map, chosen.model))
 }

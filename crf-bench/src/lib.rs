@@ -12,6 +12,7 @@ mod journal;
 mod path;
 mod run_directory;
 mod runner;
+mod selections;
 mod shard;
 mod workers;
 

@@ -1,6 +1,6 @@
 use std::num::NonZeroUsize;
 
-use crate::cell::{Cell, run_methods};
+use crate::cell::{Cell, Seconds, run_methods};
 use crate::config::Plan;
 use crate::error::Result;
 use crate::shard::Shard;
@@ -35,7 +35,8 @@ impl Results {
     pub fn seconds(&self) -> f64 {
         let of = |cell: &Cell| {
             let shared = if cell.method == 0 { cell.seconds.data } else { 0.0 };
-            shared + cell.seconds.encode + cell.seconds.train + cell.seconds.evaluate
+            let Seconds { encode, train, shared: known, evaluate, .. } = cell.seconds;
+            shared + encode + train - known + evaluate
         };
         self.cells.iter().map(of).sum()
     }

@@ -252,3 +252,44 @@ fn other_directories_are_not_overwritten() {
     );
     assert_eq!(read(&file), EXPERIMENT);
 }
+
+#[test]
+fn methods_that_select_alike_share_the_selection_and_find_what_they_find_alone() {
+    const HEAD: &str = r#"
+        title = "Shared"
+        trials = 2
+        seed = 3
+        metrics = ["error", "features"]
+        path = ["error"]
+        [dataset]
+        type = "weather"
+        [defaults]
+        features = ["intercept", "transition", { state = "value" }, { state = "equals" }]
+    "#;
+    let kept = |name: &str| {
+        format!(
+            "[methods.{name}]\nselector = {{ type = \"grafting\", most = 5 }}\nlearner = \"as-selected\"\n"
+        )
+    };
+    let trained = |name: &str| {
+        format!(
+            "[methods.{name}]\nselector = {{ type = \"grafting\", most = 5 }}\nlearner = {{ type = \"mle\", l2 = 1.0 }}\n"
+        )
+    };
+    // Without weights the learner has a say in the choice, and each has its own.
+    let ranked = |name: &str, l2: f64| {
+        format!("[methods.{name}]\nselector = \"correlation\"\nlearner = {{ type = \"mle\", l2 = {l2:?} }}\n")
+    };
+    let methods =
+        [kept("kept"), trained("trained"), ranked("ranked", 1.0), ranked("other", 4.0), ranked("again", 1.0)];
+    let together = run(&(HEAD.to_owned() + &methods.concat()));
+    let of = |method: usize| together.iter().filter(move |cell| cell.method == method);
+    for (number, method) in methods.iter().enumerate() {
+        let alone = run(&(HEAD.to_owned() + method));
+        let values = |cell: &Cell| (cell.metrics.clone(), cell.features, cell.seed.clone());
+        assert!(of(number).map(values).eq(alone.iter().map(values)), "{method}");
+        let is_shared = of(number).all(|cell| cell.seconds.shared > 0.0);
+        assert_eq!(is_shared, [false, true, false, false, true][number], "{method}");
+        assert!(alone.iter().all(|cell| cell.seconds.shared == 0.0 && cell.seconds.train > 0.0));
+    }
+}

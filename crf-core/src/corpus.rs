@@ -136,23 +136,38 @@ impl Corpus {
         Ok(())
     }
 
+    /// One of so many equal parts of the sequences, which are counted from 1.
+    pub fn part(&self, part: usize, of: usize) -> Result<Corpus> {
+        Ok(self.subset(&self.data.part(part, of)?.collect::<Vec<usize>>()))
+    }
+
     /// Some of the sequences, by number, encoded as they are here.
     pub fn subset(&self, sequences: &[usize]) -> Corpus {
         let (mut nodes, mut row_of_edge, mut edge_starts) = (Rows::default(), Vec::new(), vec![0]);
+        // Rows that only other sequences have stay behind: every one of them costs a table under each weight vector.
+        let (mut edge_rows, mut relation_of_row) = (Rows::default(), Vec::new());
+        let mut known = vec![None; self.edge_rows.len()];
         for &i in sequences {
             self.data.range(i).for_each(|t| nodes.push_row(&self.nodes, t));
-            row_of_edge.extend_from_slice(self.rows_of_edges(i));
+            for &row in self.rows_of_edges(i) {
+                let number = known[row as usize].get_or_insert_with(|| {
+                    edge_rows.push_row(&self.edge_rows, row as usize);
+                    relation_of_row.push(self.relation_of_row[row as usize]);
+                    relation_of_row.len() as u32 - 1
+                });
+                row_of_edge.push(*number);
+            }
             edge_starts.push(row_of_edge.len());
         }
         Corpus {
             data: self.data.subset(sequences).into(),
             nodes,
             node_base: self.node_base.clone(),
-            edge_rows: self.edge_rows.clone(),
+            edge_rows,
             edge_base: self.edge_base.clone(),
             row_of_edge,
             edge_starts,
-            relation_of_row: self.relation_of_row.clone(),
+            relation_of_row,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::graphs::pooled;
 /// Several sources with the same channels and labels, so that what is learnt in one can be tried in the others.
 ///
 /// Training, holdout and test data are those of all sources in their order. If these have as many sequences each, the k-th
-/// domain is the k-th of so many equal parts, which the learner `transfer` and the metric `error-in-part` know. Every
+/// domain is the k-th of so many equal parts, which the learner and the selector `in-part` and the metric `error-in-part` know. Every
 /// source is drawn with the same seed, so the data of a domain are those that the source has by itself.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -85,6 +85,7 @@ mod exponential;
 mod fixed;
 mod gradient_tree_boosting;
 mod hmm;
+mod in_part;
 mod label_weighted;
 mod likelihood;
 #[cfg(feature = "linfa")]
@@ -124,6 +125,7 @@ pub use crate::fixed::Fixed;
 pub use crate::functional::Leaf;
 pub use crate::gradient_tree_boosting::{Gradient, GradientTreeBoosting};
 pub use crate::hmm::{Emission, Hmm, HmmModel};
+pub use crate::in_part::InPart;
 pub use crate::label_weighted::{LabelWeighted, LabelWeights, Rule};
 pub use crate::lbfgs::Lbfgs;
 pub use crate::likelihood::Likelihood;

@@ -11,7 +11,9 @@ use crate::trail::narrow;
 /// The candidate of a path that was chosen, and all that took part.
 #[derive(Debug)]
 pub struct Chosen {
-    /// Its features.
+    /// Its features, ascending numbers into the problem's map.
+    pub features: Vec<usize>,
+    /// The map of these.
     pub map: Arc<FeatureMap>,
     /// The model that the selector fitted to them, if it did.
     pub model: Option<LogLinear>,
@@ -21,6 +23,8 @@ pub struct Chosen {
     pub best: Option<usize>,
     /// Why the path ended.
     pub stop: Stop,
+    /// Whether the learner had a part in it: whether some candidate came without weights and was trained.
+    pub by_learner: bool,
 }
 
 /// A candidate that took part in a choice.
@@ -75,7 +79,8 @@ fn choice(
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
     let mut tried: Vec<Tried> = Vec::new();
-    let mut best: Option<(usize, Arc<FeatureMap>, Option<LogLinear>)> = None;
+    let mut best: Option<(usize, Vec<usize>, Option<LogLinear>)> = None;
+    let mut by_learner = false;
     let mut before = Before::default();
     let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
         let Candidate { features, weights, objective, seconds } = candidate;
@@ -92,6 +97,7 @@ fn choice(
                 let narrow = Problem { map: &map, valid: None, start, ..*problem };
                 let fit = learner.fit(&narrow, &mut Run::new(seed, &mut |_| Next::Continue))?;
                 before.keep(features, &*fit.model);
+                by_learner = true;
                 Some(&**trained.insert(fit.model))
             }
         };
@@ -105,16 +111,22 @@ fn choice(
             see(&this, shown)?;
         }
         if best.as_ref().is_none_or(|(at, ..)| score < tried[*at].score) {
-            best = Some((tried.len(), map, model));
+            best = Some((tried.len(), features.to_vec(), model));
         }
         tried.push(this);
         Ok(Next::Continue)
     })?;
-    if let Some((best, map, model)) = best {
-        return Ok(Chosen { map, model, tried, best: Some(best), stop });
-    }
-    let map = Arc::new(narrow(problem.map, &[]));
-    Ok(Chosen { model: Some(LogLinear::new(map.clone(), Vec::new())?), map, tried, best: None, stop })
+    let (best, features, model) = match best {
+        Some((best, features, model)) => (Some(best), features, model),
+        // A model of no features has no weights to find.
+        None => {
+            let map = Arc::new(narrow(problem.map, &[]));
+            (None, Vec::new(), Some(LogLinear::new(map, Vec::new())?))
+        }
+    };
+    let narrowed = || Arc::new(narrow(problem.map, &features));
+    let map = model.as_ref().map_or_else(narrowed, |model| model.map().clone());
+    Ok(Chosen { features, map, model, tried, best, stop, by_learner })
 }
 
 /// The weights of the candidate that was trained last.

@@ -28,6 +28,13 @@ pub(crate) struct Field<'a> {
     pub(crate) value: f64,
 }
 
+/// Where a field stood.
+pub(crate) struct Stand {
+    w: Vec<f64>,
+    gradient: Vec<f64>,
+    value: f64,
+}
+
 impl<'a> Field<'a> {
     /// All candidates with weight zero.
     pub(crate) fn new(problem: &Problem<'a>, of: &'a Of<'a>) -> Result<Self> {
@@ -42,6 +49,16 @@ impl<'a> Field<'a> {
     pub(crate) fn look(&mut self) -> Result<()> {
         self.value = self.all.evaluate(&self.w, &mut self.gradient)?;
         Ok(())
+    }
+
+    /// Where the field stands, to go back to.
+    pub(crate) fn stand(&self) -> Stand {
+        Stand { w: self.w.clone(), gradient: self.gradient.clone(), value: self.value }
+    }
+
+    /// Goes back to where the field stood.
+    pub(crate) fn go_back(&mut self, Stand { w, gradient, value }: Stand) {
+        (self.w, self.gradient, self.value) = (w, gradient, value);
     }
 
     /// The candidates whose weight is not zero.

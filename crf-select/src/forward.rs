@@ -1,5 +1,5 @@
 use crf_core::{Next, Result, Run, Stop, require};
-use crf_learn::{Penalty, StopRule};
+use crf_learn::{Penalty, StopRule, pseudo_gradient};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,9 @@ impl Default for Rounds {
 }
 
 /// Rounds in a row in which training gained nothing before selection gives up.
-const MOST_FRUITLESS: usize = 10;
+const MOST_FRUITLESS: usize = 100;
+/// What share of itself the objective falls by, at least, when a feature gives something: less comes of training longer.
+const LEAST_FALL: f64 = 1e-7;
 
 /// What forward selection asks of a round.
 pub(crate) trait Score {
@@ -69,22 +71,37 @@ impl Rounds {
         let (mut objective, penalty, mut steps) = (field.value, self.penalty(), Steps::new());
         // What promised something and gave nothing, as a copy of a chosen feature does, is left out until something else helped.
         let (mut is_fruitless, mut n_fruitless) = (vec![false; n], 0);
+        let mut end = Stop::Converged;
         loop {
             let n_chosen = chosen.iter().filter(|&&chosen| chosen).count();
             let room = self.most.map_or(n, |most| most.saturating_sub(n_chosen)).min(self.per_round);
             if room == 0 {
                 return Ok(Stop::Budget);
             }
-            scores.fill(0.0);
-            let end = score.score(field, &chosen, &mut scores)?;
-            let best = best(&scores, |k| !chosen[k] && !is_fruitless[k], room);
+            if n_fruitless == 0 {
+                scores.fill(0.0);
+                end = score.score(field, &chosen, &mut scores)?;
+            }
+            // Where the objective does not slope, as along what chosen features say together, training goes nowhere: such
+            // candidates come last. Slopes of trained features are not zero either, but what training has left of them.
+            let slope = |k: usize| {
+                pseudo_gradient(field.w[k], field.gradient[k] + self.l2 * field.w[k], self.l1).abs()
+            };
+            let left = (0..n).filter(|&k| chosen[k]).map(slope).fold(0.0, f64::max);
+            let is_free = |k: usize| !chosen[k] && !is_fruitless[k];
+            let mut best = best_of(&scores, |k| is_free(k) && slope(k) > 2.0 * left, room);
+            if best.is_empty() {
+                best = best_of(&scores, is_free, room);
+            }
             if best.is_empty() {
                 return Ok(if n_fruitless > 0 { Stop::NoProgress } else { end });
             }
             best.iter().for_each(|&k| chosen[k] = true);
             let features: Vec<usize> = (0..n).filter(|&k| chosen[k]).collect();
+            let before = field.stand();
             let now = field.train(&features, &penalty, &self.stop, &mut steps, run)?;
-            if now >= objective {
+            if objective - now <= LEAST_FALL * objective.abs() {
+                field.go_back(before);
                 n_fruitless += 1;
                 if n_fruitless == MOST_FRUITLESS {
                     return Ok(Stop::NoProgress);
@@ -112,7 +129,7 @@ impl Rounds {
 }
 
 /// The candidates with the largest scores above zero among those that are free, at most `room`; of equal ones the first.
-pub(crate) fn best(scores: &[f64], is_free: impl Fn(usize) -> bool, room: usize) -> Vec<usize> {
+pub(crate) fn best_of(scores: &[f64], is_free: impl Fn(usize) -> bool, room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).filter(|&k| is_free(k) && scores[k] > 0.0).collect();
     let descending = |&a: &usize, &b: &usize| scores[b].total_cmp(&scores[a]).then(a.cmp(&b));
     if room < order.len() {

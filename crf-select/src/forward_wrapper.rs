@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::{Field, likelihood};
-use crate::forward::{Rounds, Score, best};
+use crate::forward::{Rounds, Score, best_of};
 use crate::trail::{Emit, Trail, narrow};
 
 /// Trains a model with each candidate and adds the one with which the validation data are likeliest, or the training data if
@@ -79,7 +79,7 @@ impl Trials<'_> {
 impl Score for Trials<'_> {
     fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
         let slopes: Vec<f64> = field.gradient.iter().map(|slope| slope.abs()).collect();
-        let worth_it = best(&slopes, |k| !chosen[k], self.settings.tries);
+        let worth_it = best_of(&slopes, |k| !chosen[k], self.settings.tries);
         let tries = &worth_it[..worth_it.len().min(self.left)];
         self.left -= tries.len();
         let support = field.support();

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::{Field, Of};
-use crate::forward::best;
+use crate::forward::best_of;
 use crate::mean::Mean;
 use crate::penalties::Penalties;
 use crate::trail::{Emit, Trail, narrow};
@@ -134,7 +134,7 @@ impl MEstimatorPath {
         let all = problem.map.len();
         let Some(keep) = self.keep.filter(|&keep| keep < all) else { return Ok((0..all).collect()) };
         let slopes = self.slopes(problem)?;
-        let mut kept = best(&slopes, |_| true, keep);
+        let mut kept = best_of(&slopes, |_| true, keep);
         kept.sort_unstable();
         Ok(kept)
     }

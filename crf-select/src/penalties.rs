@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
-use crate::forward::best;
+use crate::forward::best_of;
 use crate::steps::Steps;
 use crate::trail::Trail;
 
@@ -99,7 +99,7 @@ impl Penalties {
             let mut features: Vec<usize> = (0..map.len()).filter(|&k| is_needed(k)).collect();
             let slope = |k: usize| if is_needed(k) { 0.0 } else { field.gradient[k].abs() };
             let slopes: Vec<f64> = (0..map.len()).map(slope).collect();
-            let mut newcomers = best(&slopes, |k| slopes[k] >= strong, self.batch + 1);
+            let mut newcomers = best_of(&slopes, |k| slopes[k] >= strong, self.batch + 1);
             let is_cut = newcomers.len() > self.batch;
             newcomers.truncate(self.batch);
             features.extend(newcomers);

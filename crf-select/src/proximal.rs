@@ -8,7 +8,8 @@ use crf_learn::{Factor, Function, Point, Step, pseudo_gradient};
 /// g·(z − w) + ½ (z − w)·B (z − w) + Σ_k λ_k |z_k|
 /// ```
 ///
-/// which coordinate descent finds (Friedman, Hastie & Tibshirani 2010, equation 5) together with conjugate gradients. B is the curvature that BFGS has learnt
+/// which coordinate descent (Friedman, Hastie & Tibshirani 2010, equation 5) and Newton's steps among the weights that are not zero
+/// find together. B is the curvature that BFGS has learnt
 /// from the steps so far (Nocedal & Wright 2006, equation 6.19): n² numbers, none of which is forgotten.
 ///
 /// Candidates resemble each other, as nested thresholds do. OWL-QN then takes hundreds of iterations for twenty
@@ -18,10 +19,10 @@ pub(crate) struct Proximal {
     scale: Option<f64>,  // B of what no step has been along; unknown before the first step
     slopes: Vec<f64>,    // [n] g + B (z − w)
     target: Vec<f64>,    // [n] z
-    image: Vec<f64>,     // [n] B times what is asked
-    direction: Vec<f64>, // [n] where conjugate gradients lead
-    conjugate: Vec<f64>, // [n] the last of them
-    residual: Vec<f64>,  // [n] what they leave of the slopes
+    image: Vec<f64>,     // [n] B s
+    free: Vec<usize>,    // weights that are not zero
+    factor: Vec<f64>,    // [free × free] the upper triangle of their part of B, factorised
+    newton: Vec<f64>,    // [free] where the minimum is from here
     trial: Point,
 }
 
@@ -30,8 +31,13 @@ pub(crate) struct Proximal {
 const FORCING: f64 = 0.01;
 /// How often the model is looked at weight by weight before its minimum counts as found.
 const SWEEPS: u32 = 30;
-/// Steps of conjugate gradients on the weights that are not zero, at a time.
-const CONJUGATE_STEPS: usize = 200;
+/// How many weights that are not zero may come to zero one by one before all are looked at again.
+const ENDS: u32 = 10;
+/// Beyond so many weights that are not zero their common minimum is left to coordinate descent: a factorisation, which takes
+/// the third power of their number, would cost more than passes over the data.
+const MOST_FREE: usize = 500;
+/// What share of a pivot rounding may leave of it.
+const SMALLEST_PIVOT: f64 = 1e-12;
 /// How often a step is halved before the curvature is given up.
 const HALVINGS: u32 = 30;
 /// The relative difference of two values that may be rounding.
@@ -46,9 +52,9 @@ impl Proximal {
             slopes: vec![0.0; n],
             target: vec![0.0; n],
             image: vec![0.0; n],
-            direction: vec![0.0; n],
-            conjugate: vec![0.0; n],
-            residual: vec![0.0; n],
+            free: Vec::new(),
+            factor: Vec::new(),
+            newton: Vec::new(),
             trial: Point::new(vec![0.0; n]),
         }
     }
@@ -77,9 +83,9 @@ impl Proximal {
         (0..n).for_each(|k| self.curvature[k * n + k] = scale);
     }
 
-    /// Finds the minimum of the model at `at`: coordinate descent says which weights are zero, conjugate gradients what
-    /// the others are. By itself coordinate descent creeps along directions that are flat beside others, as
-    /// features have them that resemble each other.
+    /// Finds the minimum of the model at `at`: coordinate descent says which weights are zero, Newton's steps what the others
+    /// are. By itself coordinate descent creeps along directions that are flat beside others, as features have them
+    /// that resemble each other.
     fn model(&mut self, l1: Factor<'_>, at: &Point) {
         self.target.copy_from_slice(&at.w);
         self.slopes.copy_from_slice(&at.gradient);
@@ -89,8 +95,12 @@ impl Proximal {
             if self.left(l1) <= enough {
                 return;
             }
-            // Where a weight comes to zero the direction ends, and goes on without it.
-            while !self.go_on(l1, 0.1 * enough) {}
+            // Where a weight comes to zero the way ends, and goes on without it.
+            for _ in 0..ENDS {
+                if self.go_on(l1) {
+                    break;
+                }
+            }
             if self.left(l1) <= enough {
                 return;
             }
@@ -117,63 +127,32 @@ impl Proximal {
         }
     }
 
-    /// Moves the weights that are not zero towards the model's minimum among those of their signs, by conjugate gradients
-    /// until so little is left of the slopes; says whether no weight came to zero on the way.
-    fn go_on(&mut self, l1: Factor<'_>, enough: f64) -> bool {
+    /// Moves the weights that are not zero to the model's minimum among those of their signs, or as far as none comes to
+    /// zero; says whether none did.
+    fn go_on(&mut self, l1: Factor<'_>) -> bool {
         let n = self.target.len();
-        let is_free = |k: usize, z: f64| z != 0.0 || l1.of(k) == 0.0;
-        let free: Vec<usize> = (0..n).filter(|&k| is_free(k, self.target[k])).collect();
-        let scaled = |curvature: &[f64], k: usize, r: f64| r / curvature[k * n + k];
-        self.direction.fill(0.0);
-        self.conjugate.fill(0.0);
-        let (mut product, mut square) = (0.0, 0.0);
-        for &k in &free {
-            let r = -pseudo_gradient(self.target[k], self.slopes[k], l1.of(k));
-            let p = scaled(&self.curvature, k, r);
-            (self.residual[k], self.conjugate[k]) = (r, p);
-            product += r * p;
-            square += r * r;
+        self.free.clear();
+        self.free.extend((0..n).filter(|&k| self.target[k] != 0.0 || l1.of(k) == 0.0));
+        if self.free.len() > MOST_FREE {
+            return true;
         }
-        for _ in 0..CONJUGATE_STEPS.min(free.len() + 10) {
-            if square.sqrt() <= enough {
-                break;
-            }
-            self.image.fill(0.0);
-            free.iter().for_each(|&k| {
-                add(&mut self.image, self.conjugate[k], &self.curvature[k * n..(k + 1) * n]);
-            });
-            let bend: f64 = free.iter().map(|&k| self.conjugate[k] * self.image[k]).sum();
-            // What rounding has made of B may bend the wrong way.
-            if !bend.is_normal() || bend < 0.0 {
-                break;
-            }
-            let (step, before) = (product / bend, product);
-            (product, square) = (0.0, 0.0);
-            for &k in &free {
-                self.direction[k] += step * self.conjugate[k];
-                self.residual[k] -= step * self.image[k];
-                product += self.residual[k] * scaled(&self.curvature, k, self.residual[k]);
-                square += self.residual[k] * self.residual[k];
-            }
-            for &k in &free {
-                let p = scaled(&self.curvature, k, self.residual[k]);
-                self.conjugate[k] = p + product / before * self.conjugate[k];
-            }
-        }
+        let rows = self.free.iter().map(|&k| &self.curvature[k * n..(k + 1) * n]);
+        self.factor.clear();
+        rows.for_each(|row| self.factor.extend(self.free.iter().map(|&j| row[j])));
+        let down = |&k: &usize| -pseudo_gradient(self.target[k], self.slopes[k], l1.of(k));
+        self.newton.clear();
+        self.newton.extend(self.free.iter().map(down));
+        solve(&mut self.factor, &mut self.newton);
         // The first weight that would change its sign.
-        let ends =
-            free.iter().filter(|&&k| l1.of(k) > 0.0).map(|&k| (-self.target[k] / self.direction[k], k));
+        let penalised = self.free.iter().zip(&self.newton).filter(|(k, _)| l1.of(**k) > 0.0);
+        let ends = penalised.map(|(&k, step)| (-self.target[k] / step, k));
         let end = ends.filter(|(end, _)| (0.0..1.0).contains(end)).min_by(|a, b| a.0.total_cmp(&b.0));
         let step = end.map_or(1.0, |(end, _)| end);
-        for &k in &free {
-            let new = if end.is_some_and(|(_, ends)| ends == k) {
-                0.0
-            } else {
-                self.target[k] + step * self.direction[k]
-            };
-            let moved = new - self.target[k];
+        for (&k, newton) in self.free.iter().zip(&self.newton) {
+            let is_end = end.is_some_and(|(_, last)| last == k);
+            let new = if is_end { 0.0 } else { self.target[k] + step * newton };
+            add(&mut self.slopes, new - self.target[k], &self.curvature[k * n..(k + 1) * n]);
             self.target[k] = new;
-            add(&mut self.slopes, moved, &self.curvature[k * n..(k + 1) * n]);
         }
         end.is_none()
     }
@@ -249,6 +228,30 @@ enum Found {
     Nothing,
 }
 
+/// Solves A x = b in place of b, by Cholesky's factorisation in place of A, of which the upper triangle is read. Where
+/// rounding has left nothing of a pivot, x stays zero.
+fn solve(a: &mut [f64], b: &mut [f64]) {
+    let n = b.len();
+    let least: Vec<f64> = (0..n).map(|k| SMALLEST_PIVOT * a[k * n + k]).collect();
+    for k in 0..n {
+        let (above, below) = a.split_at_mut((k + 1) * n);
+        let row = &mut above[k * n..];
+        let scale = if row[k] > least[k] && row[k].is_normal() { row[k].sqrt().recip() } else { 0.0 };
+        row[k..].iter_mut().for_each(|x| *x *= scale);
+        b[k] *= scale;
+        for (i, other) in (k + 1..n).zip(below.chunks_exact_mut(n)) {
+            let factor = row[i];
+            add(&mut other[i..], -factor, &row[i..]);
+            b[i] -= factor * b[k];
+        }
+    }
+    for k in (0..n).rev() {
+        let row = &a[k * n..(k + 1) * n];
+        let rest: f64 = row[k + 1..].iter().zip(&b[k + 1..]).map(|(a, x)| a * x).sum();
+        b[k] = if row[k] == 0.0 { 0.0 } else { (b[k] - rest) / row[k] };
+    }
+}
+
 /// Adds a multiple of a vector.
 fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
     to.iter_mut().zip(vector).for_each(|(to, x)| *to += factor * x);
@@ -272,5 +275,33 @@ impl Step for Proximal {
                 Found::Nothing | Found::End => return Ok(false),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_solution_solves(n in 1..8_usize, entries in proptest::collection::vec(-1.0..1.0_f64, 64), x in proptest::collection::vec(-3.0..3.0_f64, 8)) {
+            // A = M Mᵀ + 1/10 is positive definite.
+            let m = |i: usize, j: usize| entries[i * 8 + j];
+            let of = |i: usize, j: usize| (0..n).map(|k| m(i, k) * m(j, k)).sum::<f64>() + f64::from(u8::from(i == j)) / 10.0;
+            let mut a: Vec<f64> = (0..n * n).map(|at| of(at / n, at % n)).collect();
+            let mut b: Vec<f64> = (0..n).map(|i| (0..n).map(|j| of(i, j) * x[j]).sum()).collect();
+            solve(&mut a, &mut b);
+            for (got, want) in b.iter().zip(&x) {
+                prop_assert!((got - want).abs() < 1e-8, "{got} vs {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_direction_that_is_flat_is_not_taken() {
+        let (mut a, mut b) = (vec![4.0, 4.0, 4.0, 4.0], vec![8.0, 8.0]);
+        solve(&mut a, &mut b);
+        assert_eq!(b, [2.0, 0.0]);
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Columns, known};
-use crate::forward::best;
+use crate::forward::best_of;
 use crate::trail::Trail;
 
 /// How filters make a path of an order: sets of the first features, each larger than the one before.
@@ -37,7 +37,7 @@ impl Sizes {
 
     /// Shows ever more of the features with the largest scores, as far as these are above zero.
     pub(crate) fn show(&self, scores: &[f64], trail: &mut Trail<'_>, run: &Run<'_>) -> Result<Stop> {
-        let order = best(scores, |_| true, self.most.unwrap_or(scores.len()));
+        let order = best_of(scores, |_| true, self.most.unwrap_or(scores.len()));
         let mut size = 0;
         while size < order.len() {
             size = ((size as f64 * self.growth) as usize).max(size + 1).min(order.len());

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::{Field, likelihood};
-use crate::forward::best;
+use crate::forward::best_of;
 use crate::grafting::Grafting;
 use crate::trail::{Emit, narrow};
 
@@ -99,7 +99,7 @@ impl Shortlist {
     /// The candidates with weights and the best of the others, ascending.
     fn list(&self, field: &Field<'_>) -> Vec<usize> {
         let slopes: Vec<f64> = field.gradient.iter().map(|slope| slope.abs()).collect();
-        let mut list = best(&slopes, |k| field.w[k] == 0.0, self.keep);
+        let mut list = best_of(&slopes, |k| field.w[k] == 0.0, self.keep);
         list.extend(field.support());
         list.sort_unstable();
         list

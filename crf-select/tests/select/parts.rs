@@ -6,7 +6,7 @@ use crf_core::{Candidate, Decode, Learner as _, LogLinear, Next, Problem, Seed, 
 use crf_datasets::{Size, StateOrTransition};
 use crf_learn::{Mle, Pairing};
 use crf_select::{
-    AsSelected, Grafting, MEstimatorPath, Patches, Penalties, Rounds, Shortlist, Transfer, choose,
+    AsSelected, Grafting, InPart, MEstimatorPath, Patches, Penalties, Rounds, Shortlist, choose,
 };
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
@@ -36,32 +36,32 @@ fn features_of_one_part_are_trained_in_another() {
     let parts = [0..4, 4..8].map(|part| all.corpus.subset(&part.collect::<Vec<_>>()));
     let problem = Problem { valid: Some(&all.corpus), ..all.problem(&INFERENCE) };
     let in_part = |k: usize| Problem { train: &parts[k], valid: Some(&parts[k]), ..problem };
-    let transfer = |select_in, train_in, learner: Option<Mle>| {
-        let learner = learner.map(|learner| Box::new(learner) as _);
-        let selector = Box::new(grafting(6));
-        let transfer = Transfer { parts: 2, select_in, selector, train_in, learner, ..Transfer::default() };
-        transfer.check().unwrap();
-        weights(&*quiet(1, |run| transfer.fit(&problem, run)).unwrap().model)
-    };
+    let select_in =
+        |k: usize| InPart { part: k + 1, of: 2, selector: Box::new(grafting(6)), ..InPart::default() };
     for (select, train) in [(0, 0), (0, 1), (1, 0)] {
         let chosen =
+            quiet(1, |run| choose(&select_in(select), &mle(), Decode::Posterior, &problem, run)).unwrap();
+        let want =
             quiet(1, |run| choose(&grafting(6), &mle(), Decode::Posterior, &in_part(select), run)).unwrap();
-        let start = chosen.model.as_ref().filter(|_| select == train).map(|model| model as _);
-        let there = Problem { map: &chosen.map, start, ..in_part(train) };
-        let want = weights(&*quiet(1, |run| mle().fit(&there, run)).unwrap().model);
-        assert_eq!(transfer(select + 1, train + 1, Some(mle())), want, "{select} to {train}");
-        let kept = AsSelected { selector: Box::new(grafting(6)), ..AsSelected::default() };
-        let kept = weights(&*quiet(1, |run| kept.fit(&in_part(select), run)).unwrap().model);
-        assert_eq!(transfer(select + 1, train + 1, None), kept);
-        // A method's own selector leaves the weights to the learner, which keeps them.
-        let started = AsSelected::default();
-        let there =
-            Problem { map: &chosen.map, start: chosen.model.as_ref().map(|m| m as _), ..in_part(select) };
-        assert_eq!(weights(&*quiet(1, |run| started.fit(&there, run)).unwrap().model), kept);
+        assert_eq!((chosen.tried.len(), &chosen.features), (1, &want.features));
+        assert_eq!(chosen.features.len(), chosen.map.len());
+        let [found, wanted] = [&chosen, &want].map(|of| weights(of.model.as_ref().unwrap()));
+        assert_eq!(found, wanted);
+
+        let start = chosen.model.as_ref().map(|model| model as _);
+        let learner = crf_learn::InPart { part: train + 1, of: 2, learner: Box::new(mle()) };
+        let there = Problem { map: &chosen.map, start, ..problem };
+        let found = weights(&*quiet(1, |run| learner.fit(&there, run)).unwrap().model);
+        let there = Problem { train: &parts[train], valid: Some(&parts[train]), ..there };
+        assert_eq!(found, weights(&*quiet(1, |run| mle().fit(&there, run)).unwrap().model));
+        // `as-selected` keeps the weights that a method's own selector has found.
+        let kept = AsSelected::default();
+        assert_eq!(weights(&*quiet(1, |run| kept.fit(&there, run)).unwrap().model), wanted);
     }
-    assert!(Transfer { parts: 2, train_in: 3, ..Transfer::default() }.check().is_err());
-    let uneven = Transfer { parts: 3, ..Transfer::default() };
-    assert!(quiet(1, |run| uneven.fit(&problem, run)).is_err());
+    assert!(InPart { part: 3, of: 2, ..InPart::default() }.check().is_err());
+    let uneven = InPart { of: 3, ..InPart::default() };
+    assert!(quiet(1, |run| choose(&uneven, &mle(), Decode::Posterior, &problem, run)).is_err());
+    assert!(crf_learn::InPart { part: 0, ..Default::default() }.check().is_err());
 }
 
 #[test]
