@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::feature_map::FeatureMap;
 use crate::features::Part;
 use crate::pieces::{Encoded, Piece, Pieces};
 use crate::schema::Schema;
@@ -26,8 +27,14 @@ pub struct Corpus {
     relation_of_row: Vec<u16>, // [distinct rows]
 }
 
-/// The number of each distinct row of edges, by relation and the bits of its entries.
-type KnownRows = HashMap<(u16, Vec<(u32, u64)>), u32>;
+/// What tells rows of edges apart: their relation and the bits of their entries.
+type Key = (u16, Vec<(u32, u64)>);
+/// The number of each distinct row of edges.
+type KnownRows = HashMap<Key, u32>;
+
+fn key(relation: u16, entries: impl Iterator<Item = (u32, f64)>) -> Key {
+    (relation, entries.map(|(g, value)| (g, value.to_bits())).collect())
+}
 
 impl Corpus {
     /// Encodes on all threads, and tells `progress` how many positions are done.
@@ -81,9 +88,8 @@ impl Corpus {
             // Zeros, of either sign, must not keep equal rows apart.
             let entries = row(edges, relation, head - piece.from).filter(|&(_, value)| value != 0.0);
             let entries: Vec<(u32, f64)> = entries.collect();
-            let key = entries.iter().map(|&(g, value)| (g, value.to_bits())).collect();
             let next = self.relation_of_row.len() as u32;
-            let number = *known.entry((relation, key)).or_insert(next);
+            let number = *known.entry(key(relation, entries.iter().copied())).or_insert(next);
             if number == next {
                 self.edge_rows.push(entries);
                 self.relation_of_row.push(relation);
@@ -167,6 +173,36 @@ impl Corpus {
             edge_base: self.edge_base.clone(),
             row_of_edge,
             edge_starts,
+            relation_of_row,
+        }
+    }
+
+    /// The same data as a model of few features needs them: without the functions of which `map` has no feature.
+    ///
+    /// Functions keep their numbers. Edges that differ only in what is left out share a row, and so a table.
+    pub fn restricted(&self, map: &FeatureMap) -> Corpus {
+        let has_state = |g: u32| !map.state().range(g).is_empty();
+        let has_transition = |g: u32| !map.transition().range(g).is_empty();
+        let (mut edge_rows, mut relation_of_row, mut known) = (Rows::default(), Vec::new(), KnownRows::new());
+        let numbers: Vec<u32> = (0..self.edge_rows.len())
+            .map(|row| {
+                let entries = self.edge_rows.row(row).filter(|&(g, _)| has_transition(g));
+                let (relation, next) = (self.relation_of_row[row], relation_of_row.len() as u32);
+                *known.entry(key(relation, entries.clone())).or_insert_with(|| {
+                    edge_rows.push(entries);
+                    relation_of_row.push(relation);
+                    next
+                })
+            })
+            .collect();
+        Corpus {
+            data: self.data.clone(),
+            nodes: self.nodes.restricted(has_state),
+            node_base: self.node_base.iter().copied().filter(|&(g, _)| has_state(g)).collect(),
+            edge_rows,
+            edge_base: self.edge_base.iter().copied().filter(|&(g, _)| has_transition(g)).collect(),
+            row_of_edge: self.row_of_edge.iter().map(|&row| numbers[row as usize]).collect(),
+            edge_starts: self.edge_starts.clone(),
             relation_of_row,
         }
     }

@@ -53,6 +53,19 @@ impl Rows {
         self.end_row();
     }
 
+    /// The same rows with only those columns for which `keep` says yes.
+    pub fn restricted(&self, keep: impl Fn(u32) -> bool) -> Rows {
+        let mut rows = Rows::default();
+        for r in 0..self.len() {
+            let (columns, values) = self.valued(r);
+            rows.one_columns.extend(self.ones(r).iter().filter(|&&column| keep(column)));
+            let entries = columns.iter().zip(values).filter(|(column, _)| keep(**column));
+            entries.for_each(|(&column, &value)| rows.add(column, value));
+            rows.end_row();
+        }
+        rows
+    }
+
     /// Gives every column another name.
     pub fn rename_columns(&mut self, name: impl Fn(u32) -> u32) {
         let columns = self.one_columns.iter_mut().chain(&mut self.value_columns);

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{Corpus, FeatureMap, Incidence, Label, Rows};
 use rayon::prelude::*;
@@ -12,12 +14,16 @@ use rayon::prelude::*;
 /// stand first: they are near each other, and where loops over columns end is foreseen. What never occurs shares
 /// the place behind them, which no position has.
 ///
+/// Positions that follow each other and have the same patch, as those of slow sensors do where functions are tests, are one row.
+///
 /// The matrix is kept twice. Products with weights read it by position and products with positions by column: reading is
 /// cheaper than adding to numbers all over a vector, and each number has one writer.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    rows: Rows,   // [positions]
-    turned: Rows, // [columns]
+    rows: Rows,         // [patches]
+    turned: Rows,       // [columns]
+    starts: Vec<usize>, // [sequences + 1] where the patches of each start
+    times: Vec<f64>,    // [patches] how many positions have it
     families: Families,
     places: Vec<u32>,  // of the columns of each family in turn, that of no member last
     weights: Vec<f64>, // [columns + 1] by place
@@ -34,6 +40,7 @@ impl Columns {
     pub(crate) fn new(map: &FeatureMap, x: &Corpus, truth: &[Label], rho: &[Vec<f64>]) -> Self {
         let (families, edge_at) = Families::new(map, rho);
         let (data, mut rows, mut entries) = (x.data(), Rows::default(), Vec::new());
+        let (mut starts, mut times, mut before) = (vec![0], Vec::new(), Vec::new());
         let (state, transition) = (map.state(), map.transition());
         for i in 0..data.len() {
             let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
@@ -61,24 +68,42 @@ impl Columns {
                     let base = x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation);
                     base.for_each(|&(g, value)| see(g, value));
                 }
-                rows.push(entries.drain(..).map(|(column, value)| (column as u32, value)));
+                if n > 0 && entries == before {
+                    *times.last_mut().expect("a position stands before this one") += 1.0;
+                } else {
+                    rows.push(entries.iter().map(|&(column, value)| (column as u32, value)));
+                    times.push(1.0);
+                }
+                std::mem::swap(&mut entries, &mut before);
+                entries.clear();
             }
+            starts.push(rows.len());
         }
         let (places, n_columns) = rank(&rows, families.members.len() + families.starts.len() - 1);
         rows.rename_columns(|column| places[column as usize]);
         let turned = rows.transposed(n_columns);
         let (weights, sums) = (vec![0.0; n_columns + 1], vec![0.0; n_columns + 1]);
-        Columns { rows, turned, families, places, weights, sums }
+        Columns { rows, turned, starts, times, families, places, weights, sums }
     }
 
-    /// How many positions there are.
-    pub(crate) fn n_positions(&self) -> usize {
+    /// How many patches there are, of which no two neighbours are the same.
+    pub(crate) fn n_patches(&self) -> usize {
         self.rows.len()
     }
 
-    /// How many entries a position has.
-    pub(crate) fn n_entries(&self, t: usize) -> usize {
-        self.rows.ones(t).len() + self.rows.valued(t).0.len()
+    /// The patches of a sequence.
+    pub(crate) fn patches(&self, i: usize) -> Range<usize> {
+        self.starts[i]..self.starts[i + 1]
+    }
+
+    /// How many positions have a patch.
+    pub(crate) fn times(&self, patch: usize) -> f64 {
+        self.times[patch]
+    }
+
+    /// How many entries a patch has.
+    pub(crate) fn n_entries(&self, patch: usize) -> usize {
+        self.rows.ones(patch).len() + self.rows.valued(patch).0.len()
     }
 
     /// Takes on the weights of features; unless `centred`, means are left out.
@@ -94,13 +119,13 @@ impl Columns {
         });
     }
 
-    /// Writes −w·(row) to `out` for each of some positions.
-    pub(crate) fn multiply(&self, positions: std::ops::Range<usize>, out: &mut [f64]) {
-        dispatch(Multiply { rows: &self.rows, by: &self.weights, start: positions.start, out });
+    /// Writes −w·(row) to `out` for each of some patches.
+    pub(crate) fn multiply(&self, patches: Range<usize>, out: &mut [f64]) {
+        dispatch(Multiply { rows: &self.rows, by: &self.weights, start: patches.start, out });
         out.iter_mut().for_each(|product| *product = -*product);
     }
 
-    /// Sums up the rows of all positions, each times its factor.
+    /// Sums up the rows of all patches, each times its factor.
     pub(crate) fn sum(&mut self, factors: &[f64]) {
         let Columns { turned, sums, .. } = self;
         let sums = &mut sums[..turned.len()];
@@ -114,12 +139,12 @@ impl Columns {
         }
     }
 
-    /// Sums up the rows of some positions, each times its factor among those of all.
-    pub(crate) fn sum_some(&mut self, positions: impl Iterator<Item = usize>, factors: &[f64]) {
-        let Columns { rows, sums, .. } = self;
+    /// Sums up the rows of some sequences' patches, each times its factor among those of all.
+    pub(crate) fn sum_some(&mut self, items: &[usize], factors: &[f64]) {
+        let Columns { rows, starts, sums, .. } = self;
         sums.fill(0.0);
-        for t in positions {
-            rows.for_each(t, |column, value| sums[column as usize] += factors[t] * value);
+        for patch in items.iter().flat_map(|&i| starts[i]..starts[i + 1]) {
+            rows.for_each(patch, |column, value| sums[column as usize] += factors[patch] * value);
         }
     }
 

@@ -26,8 +26,7 @@ pub struct Exponential<'a> {
     form: Form,
     train: &'a Corpus,
     dim: usize,
-    weights: Vec<f64>, // [positions] of their sequences
-    n: f64,            // their sum
+    n: f64, // the sum of the weights of all positions
     rho: Ready<'a>,
 }
 
@@ -62,12 +61,12 @@ impl Rho {
 /// ρ made ready for training data.
 #[derive(Debug)]
 enum Ready<'a> {
-    Same(Box<Columns>),
+    Same { columns: Box<Columns>, weights: Vec<f64> }, // [patches] of their positions
     Each { patches: Box<Patches<'a>>, rho: Vec<f64>, rho_at: Vec<usize> }, // [positions × labels], [sequences + 1]
 }
 
 const TAG: &str = "m-estimator";
-/// Items are added together until they have so many positions.
+/// Patches are added so many at a time, whatever their sequences.
 const BLOCK: usize = 256;
 
 impl<'a> Exponential<'a> {
@@ -79,14 +78,16 @@ impl<'a> Exponential<'a> {
             let what = "knows no constraints, as it normalises nothing; `pseudo-likelihood` does";
             return Err(Error::Unsupported { tag: TAG, what: what.into() });
         }
-        let weights: Vec<f64> =
-            (0..data.len()).flat_map(|i| data.range(i).map(move |_| data.weight(i))).collect();
-        let n = weights.iter().sum();
+        let n = (0..data.len()).map(|i| data.weight(i) * data.range(i).len() as f64).sum();
         let rho = match rho {
             Rho::Same(rho) => {
                 let truth = all_labels(data, TAG)?;
                 refuse_foreign(data)?;
-                Ready::Same(Box::new(Columns::new(map, train, &truth, rho)))
+                let columns = Box::new(Columns::new(map, train, &truth, rho));
+                let weight = |i: usize, patch: usize| data.weight(i) * columns.times(patch);
+                let of = |i: usize| columns.patches(i).map(move |patch| (i, patch));
+                let weights = (0..data.len()).flat_map(of).map(|(i, patch)| weight(i, patch)).collect();
+                Ready::Same { columns, weights }
             }
             Rho::Local(w) => {
                 let patches = Box::new(Patches::new(problem, TAG)?);
@@ -97,7 +98,7 @@ impl<'a> Exponential<'a> {
         if n == 0.0 {
             return Err(Error::data("no position of the data counts: all weights are 0"));
         }
-        Ok(Exponential { form, train, dim: map.len(), weights, n, rho })
+        Ok(Exponential { form, train, dim: map.len(), n, rho })
     }
 
     /// Turns each −m_t into exp(−m_t), in units of the part.
@@ -109,17 +110,22 @@ impl<'a> Exponential<'a> {
         dispatch(Exponentiate { minus_m, top, factor: (top - part.log_scale).exp() });
     }
 
-    /// Adds items that follow each other where ρ is the same everywhere: the part gets exp(−m_t) for each of their positions.
-    fn add_same(&self, columns: &Columns, items: Range<usize>, part: &mut Part, worker: &mut Worker) {
-        let data = self.train.data();
-        let positions = data.range(items.start).start..data.range(items.end - 1).end;
+    /// Adds patches where ρ is the same everywhere: the part gets the weighted exp(−m) of each of them.
+    fn add_same(
+        &self,
+        columns: &Columns,
+        weights: &[f64],
+        patches: Range<usize>,
+        part: &mut Part,
+        worker: &mut Worker,
+    ) {
         let minus_m = &mut worker.node;
-        minus_m.resize(positions.len(), 0.0);
-        columns.multiply(positions.clone(), minus_m);
+        minus_m.resize(patches.len(), 0.0);
+        columns.multiply(patches.clone(), minus_m);
         self.exponentiate(minus_m, part);
-        minus_m.iter_mut().zip(&self.weights[positions.clone()]).for_each(|(e, weight)| *e *= weight);
+        minus_m.iter_mut().zip(&weights[patches.clone()]).for_each(|(e, weight)| *e *= weight);
         part.value += dispatch(Sum(minus_m));
-        part.vector[positions].copy_from_slice(minus_m);
+        part.vector[patches].copy_from_slice(minus_m);
     }
 
     /// What the patches of a sequence are worth, and in place of their scores the derivatives.
@@ -176,8 +182,8 @@ impl Objective for Exponential<'_> {
     fn cost(&self, item: usize) -> usize {
         match &self.rho {
             // Entries are read by position and by column.
-            Ready::Same(columns) => {
-                2 * self.train.data().range(item).map(|t| columns.n_entries(t)).sum::<usize>()
+            Ready::Same { columns, .. } => {
+                2 * columns.patches(item).map(|patch| columns.n_entries(patch)).sum::<usize>()
             }
             Ready::Each { patches, .. } => patches.cost(item),
         }
@@ -185,22 +191,22 @@ impl Objective for Exponential<'_> {
 
     fn part_len(&self) -> usize {
         match &self.rho {
-            Ready::Same(columns) => columns.n_positions(),
+            Ready::Same { columns, .. } => columns.n_patches(),
             Ready::Each { patches, .. } => patches.part_len(),
         }
     }
 
     fn begin(&mut self, w: &[f64], _some: Option<&[usize]>) {
         match &mut self.rho {
-            Ready::Same(columns) => columns.update(w, self.form == Form::Centred),
+            Ready::Same { columns, .. } => columns.update(w, self.form == Form::Centred),
             Ready::Each { patches, .. } => patches.update(w),
         }
     }
 
     fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
         match &self.rho {
-            Ready::Same(columns) => {
-                self.add_same(columns, item..item + 1, part, worker);
+            Ready::Same { columns, weights } => {
+                self.add_same(columns, weights, columns.patches(item), part, worker);
                 Ok(())
             }
             Ready::Each { patches, rho, rho_at } => {
@@ -211,17 +217,19 @@ impl Objective for Exponential<'_> {
     }
 
     fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
-        let Ready::Same(columns) = &self.rho else {
+        let Ready::Same { columns, weights } = &self.rho else {
             return items.into_iter().try_for_each(|item| self.add(w, item, part, worker));
         };
         // Words are too short to fill vectors, and the rows of a block are still near when they are added.
-        let (data, mut items) = (self.train.data(), items);
-        while !items.is_empty() {
-            let start = data.range(items.start).start;
-            let few = items.clone().position(|item| data.range(item).end - start >= BLOCK);
-            let end = few.map_or(items.end, |few| items.start + few + 1);
-            self.add_same(columns, items.start..end, part, worker);
-            items.start = end;
+        let mut patches = if items.is_empty() {
+            0..0
+        } else {
+            columns.patches(items.start).start..columns.patches(items.end - 1).end
+        };
+        while !patches.is_empty() {
+            let end = patches.end.min(patches.start + BLOCK);
+            self.add_same(columns, weights, patches.start..end, part, worker);
+            patches.start = end;
         }
         Ok(())
     }
@@ -229,15 +237,14 @@ impl Objective for Exponential<'_> {
     fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
         let (mut linear, scale) = (0.0, self.n / total.value);
         match &mut self.rho {
-            Ready::Same(columns) => {
-                let data = self.train.data();
+            Ready::Same { columns, weights } => {
                 let sum = |columns: &mut Columns, factors: &[f64]| match some {
                     None => columns.sum(factors),
-                    Some(items) => columns.sum_some(items.iter().flat_map(|&item| data.range(item)), factors),
+                    Some(items) => columns.sum_some(items, factors),
                 };
                 gradient.fill(0.0);
                 if self.form == Form::Joint {
-                    sum(columns, &self.weights);
+                    sum(columns, weights);
                     columns.unpack(0.0, 1.0, gradient);
                     linear = w.iter().zip(&*gradient).map(|(w, slope)| w * slope).sum();
                 }

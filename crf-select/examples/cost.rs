@@ -66,13 +66,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if parts.contains('f') {
         follow("mean-field-gain", &MeanFieldGain { rounds, ..MeanFieldGain::default() }, &with_holdout)?;
     }
+    let fast = if parts.contains('m') {
+        let fast = MEstimatorPath { penalties: penalties(floor_of_sum, true), ..MEstimatorPath::default() };
+        Some(follow("m-estimator-path", &fast, &with_holdout)?)
+    } else {
+        None
+    };
     if !parts.contains('l') {
         return Ok(());
     }
     let screened = follow("l1-path", &L1Path(penalties(floor, true)), &with_holdout)?;
-    if parts.contains('m') {
-        let fast = MEstimatorPath { penalties: penalties(floor_of_sum, true), ..MEstimatorPath::default() };
-        let fast = follow("m-estimator-path", &fast, &with_holdout)?;
+    if let Some(fast) = fast {
         println!(
             "l1-path / m-estimator-path: {:.2} of the paths, {:.2} with the choice",
             screened.path / fast.path,
@@ -143,16 +147,13 @@ fn follow(
     let before = seconds();
     let chosen = choose(selector, &learner, Decode::Posterior, problem, &mut run)?;
     let all = seconds() - before;
-    let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-    let path = match &chosen.model {
-        // Choosing was evaluating them, which is next to nothing.
-        Some(_) => all,
-        // Choosing was training them: once more, without.
-        None => {
-            let before = seconds();
-            selector.path(problem, &mut Run::new(Seed::new(1), &mut go_on), &mut |_| Ok(Next::Continue))?;
-            seconds() - before
-        }
+    let path = if problem.valid.is_some() {
+        // Once more, without the choice.
+        let (before, mut go_on) = (seconds(), |_: &crf_core::Iteration| Next::Continue);
+        selector.path(problem, &mut Run::new(Seed::new(1), &mut go_on), &mut |_| Ok(Next::Continue))?;
+        seconds() - before
+    } else {
+        all
     };
     let last = chosen.tried.last().ok_or("an empty path")?;
     println!(

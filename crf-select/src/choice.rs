@@ -94,7 +94,8 @@ fn choice(
             None => {
                 let start = before.carry_over(features, &map)?;
                 let start = start.as_ref().map(|model| model as &dyn Model);
-                let narrow = Problem { map: &map, valid: None, start, ..*problem };
+                let train = problem.train.restricted(&map);
+                let narrow = Problem { map: &map, train: &train, valid: None, start, ..*problem };
                 let fit = learner.fit(&narrow, &mut Run::new(seed, &mut |_| Next::Continue))?;
                 before.keep(features, &*fit.model);
                 by_learner = true;

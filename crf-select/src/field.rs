@@ -80,7 +80,8 @@ impl<'a> Field<'a> {
         f: impl FnOnce(&mut Self, &mut Penalised<Box<dyn Objective + '_>>, &mut Point) -> Result<R>,
     ) -> Result<R> {
         let map = Arc::new(narrow(self.problem.map, features));
-        let problem = Problem { map: &map, ..self.problem };
+        let train = self.problem.train.restricted(&map);
+        let problem = Problem { map: &map, train: &train, ..self.problem };
         let mut penalised = Penalised::new((self.of)(&problem)?, penalty, &map);
         let mut at = Point::new(Self::part(&self.w, features));
         self.recall(features, &mut penalised, &mut at);

@@ -31,8 +31,9 @@ pub struct Penalties {
     pub exempt_intercepts: bool,
     /// Whether to leave out the candidates that the strong rule discards.
     pub screen: bool,
-    /// How many of those that it lets in are trained at a time, the ones with the largest derivatives first; at least 1. The
-    /// others follow as the optimality conditions demand, so the path is the same.
+    /// How many of those that it lets in are trained at a time, the ones with the largest derivatives first: so many, or a
+    /// quarter of what the model has if that is more; at least 1. The others follow as the optimality conditions demand, so the
+    /// path is the same.
     pub batch: usize,
     /// A point is solved when the pseudo-gradient is no longer than this times λ and max(1, ‖w‖).
     pub tolerance: f64,
@@ -48,7 +49,7 @@ impl Default for Penalties {
             most: None,
             exempt_intercepts: false,
             screen: true,
-            batch: 1000,
+            batch: 8,
             tolerance: 1e-3,
             iterations: 1000,
         }
@@ -99,9 +100,10 @@ impl Penalties {
             let mut features: Vec<usize> = (0..map.len()).filter(|&k| is_needed(k)).collect();
             let slope = |k: usize| if is_needed(k) { 0.0 } else { field.gradient[k].abs() };
             let slopes: Vec<f64> = (0..map.len()).map(slope).collect();
-            let mut newcomers = best_of(&slopes, |k| slopes[k] >= strong, self.batch + 1);
-            let is_cut = newcomers.len() > self.batch;
-            newcomers.truncate(self.batch);
+            let batch = self.batch.max(features.len() / 4);
+            let mut newcomers = best_of(&slopes, |k| slopes[k] >= strong, batch + 1);
+            let is_cut = newcomers.len() > batch;
+            newcomers.truncate(batch);
             features.extend(newcomers);
             features.sort_unstable();
             let outside: Vec<usize> = (0..map.len()).filter(|k| features.binary_search(k).is_err()).collect();

@@ -1,5 +1,6 @@
 //! Exact inference on chains.
 
+mod few;
 mod forward_backward;
 mod k_best;
 mod lattice;

@@ -15,12 +15,13 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive, fma};
 use crf_core::{Aligned, Beliefs, EdgeBeliefs, EdgeTables, Potentials, Tables};
 
+use super::few::{Few, ROOM};
 use super::rows::{halved, multiply, product, scale, sum, times};
 
 const RANGE: f64 = 150.0;
-const SMALLEST: f64 = 1e-150;
+pub(super) const SMALLEST: f64 = 1e-150;
 /// Products of forward and backward rows below this are too near to underflow.
-const SMALLEST_PRODUCT: f64 = 1e-250;
+pub(super) const SMALLEST_PRODUCT: f64 = 1e-250;
 
 /// What a worker keeps between sequences.
 #[derive(Debug, Default)]
@@ -36,17 +37,17 @@ pub(super) struct Workspace {
 
 /// exp(table − max) of every table, and its transpose, for one version of the tables.
 #[derive(Debug, Default)]
-struct ExpTables {
+pub(super) struct ExpTables {
     version: u64,
     safe: bool,
-    exp: Aligned,        // [tables × L × P]
-    transposed: Aligned, // [tables × L × P]
-    shift: Vec<f64>,     // [tables]
+    pub(super) exp: Aligned,        // [tables × L × P]
+    pub(super) transposed: Aligned, // [tables × L × P]
+    pub(super) shift: Vec<f64>,     // [tables]
 }
 
 /// Labels rounded up to whole vectors.
 fn padded(labels: usize) -> usize {
-    if labels <= 4 { 4 } else { labels.next_multiple_of(8) }
+    if labels <= ROOM { ROOM } else { labels.next_multiple_of(8) }
 }
 
 /// Fills the beliefs and returns log Z, or `None` when only the log domain is safe.
@@ -74,7 +75,13 @@ pub(super) fn infer(
     let sums = sums.room(labels * width);
     let mut pass = Pass { p, len, labels, width, tables, psi, alpha, beta, after, factors, sums };
     // Nothing is added to the caller's sums before every step has been found safe.
-    if width == 4 { dispatch(Run::<4>(&mut pass, out)) } else { dispatch(Run::<8>(&mut pass, out)) }
+    match labels {
+        1 => dispatch(Few::<1>(&mut pass, out)),
+        2 => dispatch(Few::<2>(&mut pass, out)),
+        3 => dispatch(Few::<3>(&mut pass, out)),
+        4 => dispatch(Few::<4>(&mut pass, out)),
+        _ => dispatch(Many(&mut pass, out)),
+    }
 }
 
 /// exp(x − max) of the first `n` scores into a padded row; the maximum, or `None` when an entry is out of range.
@@ -169,34 +176,34 @@ impl Kernel for FillTables<'_, '_> {
     }
 }
 
-struct Pass<'a, 'p> {
-    p: &'a Potentials<'p>,
-    len: usize,
-    labels: usize,
-    width: usize,
-    tables: &'a ExpTables,
-    psi: &'a mut [f64],
-    alpha: &'a mut [f64],
-    beta: &'a mut [f64],
-    after: &'a mut [f64],
-    factors: &'a mut [f64],
+pub(super) struct Pass<'a, 'p> {
+    pub(super) p: &'a Potentials<'p>,
+    pub(super) len: usize,
+    pub(super) labels: usize,
+    pub(super) width: usize,
+    pub(super) tables: &'a ExpTables,
+    pub(super) psi: &'a mut [f64],
+    pub(super) alpha: &'a mut [f64],
+    pub(super) beta: &'a mut [f64],
+    pub(super) after: &'a mut [f64],
+    pub(super) factors: &'a mut [f64],
     sums: &'a mut [f64],
 }
 
-/// The whole of it, `B` labels at a time; log Z.
-struct Run<'k, 'a, 'p, 'o, const B: usize>(&'k mut Pass<'a, 'p>, &'k mut Beliefs<'o>);
+/// Labels to a vector where there are many.
+const B: usize = 8;
 
-impl<const B: usize> Kernel for Run<'_, '_, '_, '_, B> {
+/// The whole of it for many labels; log Z.
+struct Many<'k, 'a, 'p, 'o>(&'k mut Pass<'a, 'p>, &'k mut Beliefs<'o>);
+
+impl Kernel for Many<'_, '_, '_, '_> {
     type Output = Option<f64>;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Option<f64> {
-        let Run(pass, out) = self;
-        if B == 4 {
-            pass.width = 4; // known when compiling
-        }
+        let Many(pass, out) = self;
         let shift = exponentiate::<B, FMA>(pass)?;
-        let (mut forward, mut backward) = (Forward::<B>::new(), Backward::<B>::new());
+        let (mut forward, mut backward) = (Forward::new(), Backward::new());
         // Neither waits for the other, so the processor works on both at a time.
         for t in 0..pass.len {
             forward.step::<FMA>(pass, t)?;
@@ -204,15 +211,15 @@ impl<const B: usize> Kernel for Run<'_, '_, '_, '_, B> {
         }
         let log_z = forward.finish()?;
         backward.finish()?;
-        node_beliefs::<B, FMA>(pass, out.node)?;
-        edge_beliefs::<B, FMA>(pass, &mut out.edge);
+        node_beliefs::<FMA>(pass, out.node)?;
+        edge_beliefs::<FMA>(pass, &mut out.edge);
         Some(shift + log_z)
     }
 }
 
 /// Exponentiates all node potentials; the sum of their shifts.
 #[inline(always)]
-fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
+pub(super) fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
     let (n, width) = (pass.labels, pass.width);
     let mut shift = 0.0;
     for t in 0..pass.len {
@@ -222,12 +229,12 @@ fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Opt
     Some(shift)
 }
 
-fn is_safe<const B: usize>(smallest: &[f64; B]) -> bool {
+pub(super) fn is_safe<const B: usize>(smallest: &[f64; B]) -> bool {
     smallest.iter().all(|&x| x >= SMALLEST)
 }
 
 /// α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}.
-struct Forward<const B: usize> {
+struct Forward {
     log_z: f64, // but for the shifts of the nodes, and for `product`
     // Logarithms are slow: sums are multiplied up until the product comes near the end of its range.
     product: f64,
@@ -235,7 +242,7 @@ struct Forward<const B: usize> {
     smallest: [f64; B],
 }
 
-impl<const B: usize> Forward<B> {
+impl Forward {
     #[inline(always)]
     fn new() -> Self {
         Forward { log_z: 0.0, product: 1.0, factor: 1.0, smallest: [1.0; B] }
@@ -278,12 +285,12 @@ impl<const B: usize> Forward<B> {
 }
 
 /// β_t = exp A_{t+1} · (ψ_{t+1} ∘ β_{t+1}) / Σ β_{t+1}.
-struct Backward<const B: usize> {
+struct Backward {
     factor: f64,
     smallest: [f64; B],
 }
 
-impl<const B: usize> Backward<B> {
+impl Backward {
     #[inline(always)]
     fn new() -> Self {
         Backward { factor: 1.0, smallest: [1.0; B] }
@@ -321,7 +328,7 @@ impl<const B: usize> Backward<B> {
 /// Σ_j α_t(j) β_t(j) is what the products of a node must be divided by, and those of the edge behind it by that
 /// over the factor of β_t.
 #[inline(always)]
-fn node_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, node: &mut [f64]) -> Option<()> {
+fn node_beliefs<const FMA: bool>(pass: &mut Pass<'_, '_>, node: &mut [f64]) -> Option<()> {
     let (n, width) = (pass.labels, pass.width);
     let mut safe = true;
     let rows = pass.alpha.chunks_exact_mut(width).zip(pass.beta.chunks_exact_mut(width));
@@ -339,7 +346,7 @@ fn node_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, node: 
 
 /// Puts the beliefs in edges where they were asked for; nothing can fail any more.
 #[inline(always)]
-fn edge_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, edge: &mut EdgeBeliefs<'_>) {
+fn edge_beliefs<const FMA: bool>(pass: &mut Pass<'_, '_>, edge: &mut EdgeBeliefs<'_>) {
     let (n, width) = (pass.labels, pass.width);
     let size = n * width;
     if pass.len < 2 || matches!(edge, EdgeBeliefs::None) {
@@ -351,15 +358,15 @@ fn edge_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, edge: 
         pass.sums.fill(0.0);
         let mut t = 1;
         while t + 8 <= pass.len {
-            add_outer::<8, B, FMA>(pass, t);
+            add_outer::<8, FMA>(pass, t);
             t += 8;
         }
         while t + 3 <= pass.len {
-            add_outer::<3, B, FMA>(pass, t);
+            add_outer::<3, FMA>(pass, t);
             t += 3;
         }
         while t < pass.len {
-            add_outer::<1, B, FMA>(pass, t);
+            add_outer::<1, FMA>(pass, t);
             t += 1;
         }
         let products = pass.sums.chunks_exact(width).zip(pass.tables.exp.chunks_exact(width));
@@ -392,7 +399,7 @@ fn edge_beliefs<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, edge: 
 
 /// Adds α_{t−1} ⊗ (ψ_t ∘ β_t) of `M` steps at once: a row of sums is loaded and stored once for all of them.
 #[inline(always)]
-fn add_outer<const M: usize, const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, t: usize) {
+fn add_outer<const M: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, t: usize) {
     let (n, width) = (pass.labels, pass.width);
     let n_blocks = width / B;
     let (mut before, mut after) = ([&[][..]; M], [&[][..]; M]);
