@@ -76,6 +76,7 @@ mod trees;
 mod weak;
 
 mod additive_model;
+mod best_of;
 mod boosted_hmm;
 mod boosted_random_field;
 mod brf_model;
@@ -115,6 +116,7 @@ mod virtual_evidence_boosting;
 
 pub use crate::adam::Adam;
 pub use crate::additive_model::AdditiveModel;
+pub use crate::best_of::BestOf;
 pub use crate::boosted_hmm::BoostedHmm;
 pub use crate::boosted_random_field::BoostedRandomField;
 pub use crate::brf_model::BrfModel;

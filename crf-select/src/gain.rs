@@ -104,7 +104,8 @@ impl Gain {
         }
         let limit = LARGEST_EXPONENT / self.largest;
         let (mut low, mut high, mut mu, mut best) = (-limit, limit, near.clamp(-limit, limit), (0.0, 0.0));
-        for _ in 0..60 {
+        let mut width = f64::INFINITY; // of the step before
+        for _ in 0..100 {
             let [value, slope, curvature] = self.at(mu, prior);
             if value > best.0 {
                 best = (value, mu);
@@ -119,8 +120,12 @@ impl Gain {
             if (slope * step).abs() <= 1e-8 * (1e-3 + best.0) || high - low <= 1e-12 * limit {
                 break;
             }
+            // Steps that do not shrink may go to and fro for long.
             let newton = mu + step;
-            mu = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+            let is_good = newton > low && newton < high && step.abs() <= 0.5 * width;
+            let next = if is_good { newton } else { 0.5 * (low + high) };
+            width = (next - mu).abs();
+            mu = next;
         }
         best
     }

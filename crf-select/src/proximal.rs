@@ -10,13 +10,17 @@ use crf_learn::{Factor, Function, Point, Step, pseudo_gradient};
 ///
 /// which coordinate descent (Friedman, Hastie & Tibshirani 2010, equation 5) and Newton's steps among the weights that are not zero
 /// find together. B is the curvature that BFGS has learnt
-/// from the steps so far (Nocedal & Wright 2006, equation 6.19): n² numbers, none of which is forgotten.
+/// from the steps so far (Nocedal & Wright 2006, equation 6.19): n² numbers, none of which is forgotten. To its diagonal the
+/// length of the pseudo-gradient over [`FARTHEST`] is added, as regularised Newton methods do (Li, Fukushima, Qi & Yamashita
+/// 2004): nothing to speak of near a minimum, and elsewhere what keeps weights from running away along directions in which
+/// the function is flat, as it is along features that fire on true labels only.
 ///
 /// Candidates resemble each other, as nested thresholds do. OWL-QN then takes hundreds of iterations for twenty
 /// weights, since it drops what its direction says of weights at zero; here they are part of the minimum.
 pub(crate) struct Proximal {
     curvature: Vec<f64>, // [n × n] B
     scale: Option<f64>,  // B of what no step has been along; unknown before the first step
+    diagonal: Vec<f64>,  // [n] that of B while more stands there
     slopes: Vec<f64>,    // [n] g + B (z − w)
     target: Vec<f64>,    // [n] z
     image: Vec<f64>,     // [n] B s
@@ -29,6 +33,8 @@ pub(crate) struct Proximal {
 /// What share of its length the pseudo-gradient keeps at what counts as the model's minimum: more exact minima of inexact
 /// models are of no use.
 const FORCING: f64 = 0.01;
+/// How long a step of the model is at most.
+const FARTHEST: f64 = 10.0;
 /// How often the model is looked at weight by weight before its minimum counts as found.
 const SWEEPS: u32 = 30;
 /// How many weights that are not zero may come to zero one by one before all are looked at again.
@@ -49,6 +55,7 @@ impl Proximal {
         Proximal {
             curvature: vec![0.0; n * n],
             scale: None,
+            diagonal: vec![0.0; n],
             slopes: vec![0.0; n],
             target: vec![0.0; n],
             image: vec![0.0; n],
@@ -83,10 +90,21 @@ impl Proximal {
         (0..n).for_each(|k| self.curvature[k * n + k] = scale);
     }
 
+    /// Finds the minimum of the model at `at` with a regularised B.
+    fn model(&mut self, l1: Factor<'_>, at: &Point) {
+        let n = self.target.len();
+        for k in 0..n {
+            self.diagonal[k] = self.curvature[k * n + k];
+            self.curvature[k * n + k] += at.gradient_norm / FARTHEST;
+        }
+        self.minimise(l1, at);
+        (0..n).for_each(|k| self.curvature[k * n + k] = self.diagonal[k]);
+    }
+
     /// Finds the minimum of the model at `at`: coordinate descent says which weights are zero, Newton's steps what the others
     /// are. By itself coordinate descent creeps along directions that are flat beside others, as features have them
     /// that resemble each other.
-    fn model(&mut self, l1: Factor<'_>, at: &Point) {
+    fn minimise(&mut self, l1: Factor<'_>, at: &Point) {
         self.target.copy_from_slice(&at.w);
         self.slopes.copy_from_slice(&at.gradient);
         let enough = FORCING * at.gradient_norm;

@@ -42,8 +42,39 @@ fn unseen_pairs(data: &Dataset) -> Constraints {
     Constraints { forbid, ..Constraints::default() }
 }
 
+/// The value and the gradient of an objective.
+fn evaluate(objective: impl Objective, w: &[f64]) -> (f64, Vec<f64>) {
+    let mut gradient = vec![0.0; w.len()];
+    let value = Sharded::new(objective).evaluate(w, &mut gradient).unwrap();
+    (value, gradient)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn what_a_model_has_no_feature_of_can_be_left_out_of_the_data(draw in draws(), features in 0..FEATURES.len(), keep: u64) {
+        let encoded = Encoded::new(FEATURES[features], data(&Draw { unlabelled: 0, ..draw }));
+        prop_assume!(encoded.corpus.data().n_positions() > 0);
+        let (map, _) = encoded.map.narrow(|k| keep >> (k % 64) & 1 == 1);
+        let (map, few) = (std::sync::Arc::new(map.clone()), encoded.corpus.restricted(&map));
+        prop_assert!(few.edge_rows().len() <= encoded.corpus.edge_rows().len());
+        let whole = Problem { map: &map, ..encoded.problem(&INFERENCE) };
+        let restricted = Problem { train: &few, ..whole };
+        let mut rng = crf_core::Seed::new(draw.seed ^ 2).rng();
+        let w: Vec<f64> = (0..map.len()).map(|_| rng.random::<f64>() - 0.5).collect();
+        let rho = Rho::uniform(&map);
+        let exponential = |problem| Exponential::new(Form::Centred, &rho, problem).unwrap();
+        for (got, want) in [
+            (evaluate(Likelihood::new(&restricted).unwrap(), &w), evaluate(Likelihood::new(&whole).unwrap(), &w)),
+            (evaluate(exponential(&restricted), &w), evaluate(exponential(&whole), &w)),
+        ] {
+            prop_assert!((got.0 - want.0).abs() <= 1e-9 * (1.0 + want.0.abs()), "{} vs {}", got.0, want.0);
+            for (got, want) in got.1.iter().zip(&want.1) {
+                prop_assert!((got - want).abs() <= 1e-8 * (1.0 + want.abs()), "{got} vs {want}");
+            }
+        }
+    }
 
     #[test]
     fn likelihood_gradient_matches_central_differences(draw in draws(), features in 0..FEATURES.len(), l2 in 0.0..2.0, constrained: bool) {
