@@ -7,12 +7,14 @@ use crf_inference::{BeliefPropagation, Domain, ForwardBackward, Schedule, TreeRe
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::RngExt as _;
 
-/// Sizes: length grows, then labels.
-const SIZES: [(usize, usize); 10] = [
+/// Sizes: length grows, with many labels and with few; then labels do.
+const SIZES: [(usize, usize); 12] = [
     (10, 22),
     (100, 22),
     (1_000, 22),
     (10_000, 22),
+    (1_000, 3),
+    (10_000, 3),
     (100, 2),
     (100, 4),
     (100, 8),

@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..Penalties::default()
     };
     let with_holdout = Problem { valid: Some(&valid), ..problem };
-    let rounds = Rounds { most: Some(150), ..Rounds::default() };
+    let rounds = Rounds { most: Some(150), l2: 1e-3, ..Rounds::default() };
     if parts.contains('g') {
         let grafting = Grafting { rounds: rounds.clone(), ..Grafting::default() };
         follow("grafting", &grafting, &with_holdout)?;

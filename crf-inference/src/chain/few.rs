@@ -144,9 +144,7 @@ fn node_beliefs<const N: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, node: 
             scaled[j] *= of_edge;
         }
         *alpha = scaled;
-        for j in 0..N {
-            node[j] = products[j];
-        }
+        node.copy_from_slice(&products[..N]);
     }
     safe.then_some(())
 }
