@@ -1,13 +1,13 @@
 use crf_core::metrics::ErrorRate;
 use crf_core::plugin::{Named, named_list};
-use crf_core::{Decode, Error, Fit, Learner, Metric as _, Problem, Result, Run, evaluate, require};
+use crf_core::{Decode, Error, Fit, Learner, Metric as _, Next, Problem, Result, Run, evaluate, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mle::Mle;
 
 /// Whichever of several learners makes the fewest mistakes on the validation data, as Vail (2008), §3.4, chooses penalties;
-/// without such data, on the training data. Of equals the first wins.
+/// without such data, on the training data. Of equals the first wins; its trace is what is kept of their iterations.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BestOf {
@@ -38,7 +38,8 @@ impl Learner for BestOf {
         let judge = problem.valid.unwrap_or(problem.train);
         let mut best: Option<(f64, Fit)> = None;
         for learner in &self.learners {
-            let fit = learner.fit(problem, run)?;
+            // Who watches would see iterations of learners that are not taken.
+            let fit = learner.fit(problem, &mut Run::new(run.seed, &mut |_| Next::Continue))?;
             let error =
                 ErrorRate {}.measure(&evaluate(&*fit.model, judge, problem.inference, self.decode)?)?;
             if best.as_ref().is_none_or(|(least, _)| error < *least) {
@@ -53,9 +54,7 @@ impl Learner for BestOf {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crf_core::{
-        Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Features, Next, Schema, Seed, Value,
-    };
+    use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Features, Schema, Seed, Value};
     use crf_inference::ForwardBackward;
     use std::sync::Arc;
 
