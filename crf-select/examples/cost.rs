@@ -2,10 +2,10 @@
 //!
 //! `cargo run --release -p crf-select --example cost [SECONDS OF PLAY] [VALUES OF λ] [LAST λ / λ_0] [PARTS] [SEED]`: 600, 500, 1e-4,
 //! `lmcs` and 34 unless said otherwise. The parts are the ℓ1 path (l), and beside it the M-estimator's path and its choice (m), cold
-//! trainings (c), the path without screening (s), and one training by OWL-QN after the other, each from the weights of the one
-//! before (o); by themselves grafting (g), the mean-field gain (f) and that of the pseudo-likelihood (p), each to 150 features. Seconds
-//! are those of the processor where the system tells them, so that other work on the machine does not matter, and of the
-//! clock elsewhere.
+//! trainings (c), the path without screening (s), evaluations with the features of its points alone (e), and both by OWL-QN in place of steps with a matrix of curvature (o); by
+//! themselves grafting (g), the mean-field gain (f) and that of the pseudo-likelihood (p), each to 150 features. Seconds are
+//! those of the processor where the system tells them, so that other work on the machine does not matter, and of the clock
+//! elsewhere.
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
 use std::sync::Arc;
@@ -96,9 +96,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let unscreened = follow("without screening", &L1Path(penalties(floor, false)), &problem)?.path;
         println!("without / with screening: {:.2}", unscreened / screened);
     }
+    if parts.contains('e') {
+        compare_evaluations(&L1Path(penalties(floor, true)), &problem)?;
+    }
     if parts.contains('o') {
-        let plain = by_owl_qn(&problem, &penalties(floor, true))?;
-        println!("one training by OWL-QN after the other / path: {:.2}", plain / screened);
+        let by_owl_qn = |screen| L1Path(Penalties { dense: 0, ..penalties(floor, screen) });
+        let with = follow("by OWL-QN", &by_owl_qn(true), &problem)?.path;
+        println!("by OWL-QN / path: {:.2}", with / screened);
+        let without = follow("by OWL-QN, without screening", &by_owl_qn(false), &problem)?.path;
+        println!("by OWL-QN, without / with screening: {:.2}", without / with);
     }
     if !parts.contains('c') {
         return Ok(());
@@ -190,32 +196,41 @@ fn follow(
     Ok(Seconds { path, all })
 }
 
-/// Seconds of training all candidates by OWL-QN under one λ after the other, each from the weights of the one before.
-fn by_owl_qn(problem: &Problem<'_>, penalties: &Penalties) -> Result<f64, Box<dyn std::error::Error>> {
-    let (first, before) = (steepest(problem)?, seconds());
-    let (mut lambda, mut model, mut evaluations) = (first * penalties.decay, None, 0);
-    while lambda >= first * penalties.floor * (1.0 - 1e-9) {
-        let tolerance = penalties.tolerance * lambda;
-        let stop =
-            StopRule { iterations: penalties.iterations, tolerance, delta: 0.0, ..StopRule::default() };
-        let start = model.as_deref();
-        let learner = Mle(Pairing { l1: lambda, stop, ..Pairing::default() });
-        let fit = learner
-            .fit(&Problem { start, ..*problem }, &mut Run::new(Seed::new(1), &mut |_| Next::Continue))?;
-        let last = fit.trace.iterations.last().ok_or("no iteration")?;
-        evaluations += last.evaluations;
-        if lambda * penalties.decay < first * penalties.floor * (1.0 - 1e-9) {
-            println!(
-                "one training by OWL-QN after the other: {:.1} s, {evaluations} evaluations, objective {:.3}, {}",
-                seconds() - before,
-                last.objective,
-                fit.trace.stop
-            );
+/// Prints what an evaluation costs with the features that points of a path have and nothing else, beside one with all
+/// candidates: what the latter takes longer is all that screening can save.
+fn compare_evaluations(
+    selector: &dyn Selector,
+    problem: &Problem<'_>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let mut sizes: Vec<Vec<usize>> = Vec::new();
+    let mut go_on = |_: &crf_core::Iteration| Next::Continue;
+    selector.path(problem, &mut Run::new(Seed::new(1), &mut go_on), &mut |candidate| {
+        sizes.push(candidate.features.to_vec());
+        Ok(Next::Continue)
+    })?;
+    let milliseconds = |features: &[usize]| -> Result<f64, Box<dyn std::error::Error>> {
+        let map = Arc::new(problem.map.narrow(|k| features.binary_search(&k).is_ok()).0);
+        let train = problem.train.restricted(&map);
+        let mut f = Sharded::new(Likelihood::new(&Problem { map: &map, train: &train, ..*problem })?);
+        let (w, mut gradient) = (vec![0.0; map.len()], vec![0.0; map.len()]);
+        f.evaluate(&w, &mut gradient)?;
+        let before = seconds();
+        for _ in 0..100 {
+            f.evaluate(&w, &mut gradient)?;
         }
-        model = Some(fit.model);
-        lambda *= penalties.decay;
+        Ok(10.0 * (seconds() - before))
+    };
+    let all: Vec<usize> = (0..problem.map.len()).collect();
+    let (most, mut mean) = (milliseconds(&all)?, 0.0);
+    println!("an evaluation of {} features: {most:.2} ms", all.len());
+    for tenth in 1..=10 {
+        let features = &sizes[tenth * sizes.len() / 10 - 1];
+        let own = milliseconds(features)?;
+        mean += 0.1 * own;
+        println!("    of the {} features at point {}: {own:.2} ms", features.len(), tenth * sizes.len() / 10);
     }
-    Ok(seconds() - before)
+    println!("all / features of a point: {:.2} on average", most / mean);
+    Ok(())
 }
 
 /// max_k |∂ℓ/∂w_k| at w = 0.

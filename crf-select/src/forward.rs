@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
-use crate::steps::Steps;
+use crate::steps::{MOST_DENSE, Steps};
 use crate::trail::Trail;
 
 /// How forward selection goes on: the best candidates are added, and the model is trained on from its last weights.
@@ -68,7 +68,7 @@ impl Rounds {
     ) -> Result<Stop> {
         let n = field.w.len();
         let (mut chosen, mut scores) = (vec![false; n], vec![0.0; n]);
-        let (mut objective, penalty, mut steps) = (field.value, self.penalty(), Steps::new());
+        let (mut objective, penalty, mut steps) = (field.value, self.penalty(), Steps::new(MOST_DENSE));
         // What promised something and gave nothing, as a copy of a chosen feature does, is left out until something else helped.
         let (mut is_fruitless, mut n_fruitless) = (vec![false; n], 0);
         let mut end = Stop::Converged;

@@ -20,7 +20,8 @@ use crate::trail::{Emit, Trail, narrow};
 pub struct MEstimatorPath {
     /// What features are chosen to explain.
     pub patches: Patches,
-    /// How many candidates take part: those with the largest derivatives at w = 0; all when left out.
+    /// How many candidates take part: those with the largest derivatives at w = 0; all when left out. Of `pieces` the same share
+    /// of the state and of the transition features, rounded up: derivatives of the one kind are no measure of the other's.
     pub keep: Option<usize>,
     /// By what the number of features is multiplied, at least, from one candidate that is shown to the next; these come without
     /// weights, so that they are compared after the learner has trained them. At least 1. When left out, every λ is shown
@@ -134,7 +135,11 @@ impl MEstimatorPath {
         let all = problem.map.len();
         let Some(keep) = self.keep.filter(|&keep| keep < all) else { return Ok((0..all).collect()) };
         let slopes = self.slopes(problem)?;
-        let mut kept = best_of(&slopes, |_| true, keep);
+        let of_state = if self.patches == Patches::Pieces { problem.map.state().len() } else { 0 };
+        let mut kept: Vec<usize> = [0..of_state, of_state..all]
+            .into_iter()
+            .flat_map(|kind| best_of(&slopes, |k| kind.contains(&k), (keep * kind.len()).div_ceil(all)))
+            .collect();
         kept.sort_unstable();
         Ok(kept)
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
 use crate::forward::best_of;
-use crate::steps::Steps;
+use crate::steps::{MOST_DENSE, Steps};
 use crate::trail::Trail;
 
 /// Which ℓ1 penalties a path goes through, and how exactly.
@@ -35,6 +35,9 @@ pub struct Penalties {
     /// quarter of what the model has if that is more; at least 1. The others follow as the optimality conditions demand, so the
     /// path is the same.
     pub batch: usize,
+    /// So many weights, at most, are trained by proximal quasi-Newton steps with a dense matrix of curvature; more by OWL-QN, as are
+    /// any with 0.
+    pub dense: usize,
     /// A point is solved when the pseudo-gradient is no longer than this times λ and max(1, ‖w‖).
     pub tolerance: f64,
     /// Iterations after which a point counts as solved.
@@ -50,6 +53,7 @@ impl Default for Penalties {
             exempt_intercepts: false,
             screen: true,
             batch: 8,
+            dense: MOST_DENSE,
             tolerance: 1e-3,
             iterations: 1000,
         }
@@ -83,7 +87,7 @@ impl Penalties {
         let map = field.problem.map;
         let exempt: Vec<usize> =
             (0..map.len()).filter(|&k| self.exempt_intercepts && map.is_intercept(k)).collect();
-        let mut steps = Steps::new();
+        let mut steps = Steps::new(self.dense);
         if !exempt.is_empty() {
             let none = Penalty { l1: 0.0, l2: 0.0, exempt_intercepts: true };
             let rule = StopRule { delta: 0.0, ..StopRule::default() };

@@ -314,6 +314,22 @@ mod tests {
                 prop_assert!((got - want).abs() < 1e-8, "{got} vs {want}");
             }
         }
+
+        // Along features that fire on true labels only nothing is curved, and steps of the model would have no end.
+        #[test]
+        fn no_step_is_longer_than_the_farthest(
+            n in 1..6_usize, digits in -12..1_i32, row in proptest::collection::vec(-1.0..1.0_f64, 6),
+            w in proptest::collection::vec(prop_oneof![Just(0.0), -2.0..2.0], 6), slopes in proptest::collection::vec(-9.0..9.0_f64, 6), l1 in prop_oneof![Just(0.0), 0.1..3.0],
+        ) {
+            let (mut steps, mut at, l1) = (Proximal::new(n), Point::new(w[..n].to_vec()), Factor { of_all: l1, spared: &[] });
+            // Curved in one direction only, and hardly there.
+            (0..n * n).for_each(|k| steps.curvature[k] = 10_f64.powi(digits) * row[k / n] * row[k % n]);
+            at.gradient.copy_from_slice(&slopes[..n]);
+            at.gradient_norm = (0..n).map(|k| pseudo_gradient(w[k], slopes[k], l1.of(k)).powi(2)).sum::<f64>().sqrt();
+            steps.model(l1, &at);
+            let length = steps.target.iter().zip(&at.w).map(|(z, w)| (z - w).powi(2)).sum::<f64>().sqrt();
+            prop_assert!(length <= (1.0 + FORCING) * FARTHEST, "{length}");
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Instant;
 
 use crf_core::plugin::{Named, named};
 use crf_core::{Candidate, Corpus, Next, Problem, Result, Run, Selector, Stop, require};
@@ -12,9 +13,10 @@ use crate::trail::{Emit, narrow};
 
 /// Another selector on a short list of candidates, for sets that are too large for it.
 ///
-/// The list has the candidates with the largest |∂ℓ/∂w| on some of the training sequences, at w = 0 first. At the weights with
-/// which the other selector's path ended all candidates are looked at again: those that now have larger derivatives than
-/// others of the list take their place, and the path is followed anew. The last path is the one that is shown.
+/// The list has the candidates with the largest |∂ℓ/∂w| on some of the training sequences, at w = 0 first. Those say much the same,
+/// as nested thresholds do; so all candidates are looked at again whenever the model has grown, those that now have larger
+/// derivatives than others of the list take their place, and the path is followed anew from its beginning. Each of its
+/// models is shown once it is larger than those before.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shortlist {
@@ -26,13 +28,13 @@ pub struct Shortlist {
     pub keep: usize,
     /// The share of the training sequences on which candidates are compared; above 0 and at most 1.
     pub share: f64,
-    /// How often a list is made; at least 1.
-    pub stages: u32,
+    /// A new list is made when a model has so many times the features of the one at which the last was made; above 1.
+    pub growth: f64,
 }
 
 impl Default for Shortlist {
     fn default() -> Self {
-        Shortlist { of: Box::new(Grafting::default()), keep: 1000, share: 1.0, stages: 2 }
+        Shortlist { of: Box::new(Grafting::default()), keep: 1000, share: 1.0, growth: 2.0 }
     }
 }
 
@@ -43,7 +45,8 @@ impl Selector for Shortlist {
     fn check(&self) -> Result<()> {
         require(self.keep >= 1, "keep", "at least 1", self.keep)?;
         require(self.share > 0.0 && self.share <= 1.0, "share", "above 0 and at most 1", self.share)?;
-        require(self.stages >= 1, "stages", "at least 1", self.stages)?;
+        let grows = self.growth.is_finite() && self.growth > 1.0;
+        require(grows, "growth", "a finite number above 1", self.growth)?;
         self.of.check()
     }
 
@@ -51,33 +54,39 @@ impl Selector for Shortlist {
         let some = self.sample(problem, run);
         let of = Problem { train: some.as_ref().unwrap_or(problem.train), ..*problem };
         let mut field = Field::new(&of, &likelihood)?;
-        let mut list = self.list(&field);
-        let mut left = self.stages;
+        let (mut list, mut shown) = (self.list(&field), 0);
+        let mut away = 0.0; // seconds that others spent on candidates
         loop {
             let map = Arc::new(narrow(problem.map, &list));
-            let inner = Problem { map: &map, ..*problem };
-            let named = |features: &[usize]| features.iter().map(|&k| list[k]).collect::<Vec<usize>>();
-            if left == 1 || list.len() == problem.map.len() {
-                return self.of.path(&inner, run, &mut |candidate: Candidate<'_>| {
-                    emit(Candidate { features: &named(candidate.features), ..candidate })
-                });
-            }
-            let mut end = None;
-            self.of.path(&inner, run, &mut |candidate: Candidate<'_>| {
-                end = candidate.weights.map(|weights| (named(candidate.features), weights.to_vec()));
-                Ok(Next::Continue)
-            })?;
-            left -= 1;
-            match end {
-                Some((features, weights)) => {
-                    field.w.fill(0.0);
-                    field.move_to(&features, &weights);
-                    field.look()?;
-                    list = self.list(&field);
+            let (inner, is_whole) = (Problem { map: &map, ..*problem }, list.len() == problem.map.len());
+            let (listed, away_before, mut larger) = (shown, away, None);
+            let stop = self.of.path(&inner, run, &mut |candidate: Candidate<'_>| {
+                if candidate.features.len() <= shown {
+                    return Ok(Next::Continue);
                 }
-                // Without weights there is nothing to look from, and no other list.
-                None => left = 1,
-            }
+                shown = candidate.features.len();
+                let features: Vec<usize> = candidate.features.iter().map(|&k| list[k]).collect();
+                let (began, seconds) = (Instant::now(), candidate.seconds - away_before);
+                let next = emit(Candidate { features: &features, seconds, ..candidate })?;
+                away += began.elapsed().as_secs_f64();
+                if next == Next::Stop {
+                    return Ok(Next::Stop);
+                }
+                // Without weights there is nothing to look from.
+                let Some(weights) = candidate.weights.filter(|_| !is_whole) else {
+                    return Ok(Next::Continue);
+                };
+                if (shown as f64) < self.growth * listed as f64 {
+                    return Ok(Next::Continue);
+                }
+                larger = Some((features, weights.to_vec()));
+                Ok(Next::Stop)
+            })?;
+            let Some((features, weights)) = larger else { return Ok(stop) };
+            field.w.fill(0.0);
+            field.move_to(&features, &weights);
+            field.look()?;
+            list = self.list(&field);
         }
     }
 }

@@ -37,7 +37,8 @@ impl Claim for Better {
 }
 
 /// One method is no worse than another: the 95% interval of their difference, trial by trial, does not lie on the worse
-/// side as a whole. With a single trial there is no interval, and the difference itself may not.
+/// side as a whole. With a single trial there is no interval, and the difference itself may not. Where a loss `within` some
+/// distance is allowed, it is the means that decide.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoWorse {
@@ -50,6 +51,9 @@ pub struct NoWorse {
     /// At which points; the claim must hold at all of them.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
+    /// By how much its mean may be worse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
 }
 
 crf_core::plugin!("claim", NoWorse, "no-worse");
@@ -61,9 +65,10 @@ impl Claim for NoWorse {
     }
 
     fn judge(&self, summary: &Summary) -> Verdict {
-        compare(summary, &self.method, &self.than, &self.metric, &self.at, "", |difference, higher| {
+        let note = self.within.map_or_else(String::new, allowed);
+        compare(summary, &self.method, &self.than, &self.metric, &self.at, &note, |difference, higher| {
             let loss = if higher { -difference.mean } else { difference.mean };
-            loss <= difference.half_width.unwrap_or(0.0)
+            loss <= self.within.or(difference.half_width).unwrap_or(0.0)
         })
     }
 }
@@ -94,11 +99,15 @@ impl Claim for Equal {
     }
 
     fn judge(&self, summary: &Summary) -> Verdict {
-        let allowed = format!(", of which {} is allowed", self.within);
-        compare(summary, &self.method, &self.other, &self.metric, &self.at, &allowed, |difference, _| {
+        let note = allowed(self.within);
+        compare(summary, &self.method, &self.other, &self.metric, &self.at, &note, |difference, _| {
             difference.mean.abs() <= self.within
         })
     }
+}
+
+fn allowed(within: f64) -> String {
+    format!(", of which {within} is allowed")
 }
 
 fn check(names: &Names<'_>, methods: [(&str, &str); 2], metric: &str, at: &At) -> Result<(), Fault> {
@@ -150,6 +159,9 @@ mod tests {
         let no_worse = r#"no-worse = { method = "A", than = "B", metric = "error" }"#;
         assert_eq!(holds(no_worse, &summary(&[0.2, 0.1001], &[0.3, 0.1])), Some(true));
         assert_eq!(holds(no_worse, &summary(&[0.2, 0.115], &[0.3, 0.1])), Some(false));
+        let within = r#"no-worse = { method = "A", than = "B", metric = "error", within = 0.02 }"#;
+        assert_eq!(holds(within, &summary(&[0.2, 0.115], &[0.3, 0.1])), Some(true));
+        assert_eq!(holds(within, &summary(&[0.2, 0.125], &[0.3, 0.1])), Some(false));
     }
 
     #[test]

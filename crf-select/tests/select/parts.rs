@@ -81,14 +81,17 @@ fn a_short_list_finds_what_the_whole_list_has_once_it_has_looked_again() {
         end
     };
     let whole = last(&grafting(5));
-    let short = |keep, share, stages| {
-        let shortlist = Shortlist { of: Box::new(grafting(5)), keep, share, stages };
+    let short = |keep, share, growth| {
+        let shortlist = Shortlist { of: Box::new(grafting(5)), keep, share, growth };
         last(&shortlist)
     };
-    assert_eq!(short(1000, 1.0, 1), whole);
-    assert_eq!(short(all.map.len() / 2, 1.0, 3), whole);
-    assert_eq!(short(4, 0.5, 1).len(), 4);
-    assert_eq!(short(8, 0.5, 2).len(), 5);
+    assert_eq!(short(1000, 1.0, 100.0), whole);
+    assert_eq!(short(all.map.len() / 2, 1.0, 2.0), whole);
+    // One at a time is what grafting adds: with a list made anew for each feature, the list may be as short as that.
+    assert_eq!(short(1, 1.0, 1.01), whole);
+    // The second list is the last: of three, beside the one feature that there was.
+    assert_eq!(short(3, 0.5, 1e9).len(), 4);
+    assert_eq!(short(8, 0.5, 2.0).len(), 5);
 }
 
 /// Weights of all features of one sort, by candidate.
@@ -146,4 +149,14 @@ fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimato
     // The penalty of state features is that of the others times the length of runs: they come later than alone.
     let first = |path: &[(Vec<f64>, Vec<f64>)]| path.iter().position(|point| !is_zero(&point.0)).unwrap();
     assert!(first(&pieces) > first(&state));
+    // The same share of both sorts takes part if not all do, whichever has the larger derivatives.
+    let keep = Some(all.map.len() / 4);
+    let stages = sorts(&MEstimatorPath { keep, ..path(Patches::Pieces) }, &problem);
+    let n_used = |of: &dyn Fn(&(Vec<f64>, Vec<f64>)) -> Vec<f64>, len: usize| {
+        (0..len).filter(|&k| stages.iter().any(|point| of(point)[k] != 0.0)).count()
+    };
+    let (n_state, n_transition) =
+        (n_used(&|point| point.0.clone(), n), n_used(&|point| point.1.clone(), all.map.len() - n));
+    assert!((1..=n.div_ceil(4)).contains(&n_state), "{n_state} of {n}");
+    assert!((1..=(all.map.len() - n).div_ceil(4)).contains(&n_transition), "{n_transition}");
 }
