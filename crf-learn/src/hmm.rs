@@ -268,10 +268,11 @@ pub struct HmmModel {
 }
 
 impl HmmModel {
-    /// The functions that are emitted.
+    /// The functions that are emitted: those that selection has left without a feature are not.
     pub(crate) fn emitted(&self) -> impl Iterator<Item = usize> {
         let links = self.map.state();
-        (0..links.n_observations()).filter(|&g| !links.is_constant(g as u32))
+        let is_emitted = |g: u32| !links.is_constant(g) && !links.targets(g).is_empty();
+        (0..links.n_observations()).filter(move |&g| is_emitted(g as u32))
     }
 
     /// Mean and standard deviation of a function that has a Gaussian.

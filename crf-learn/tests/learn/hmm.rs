@@ -93,6 +93,25 @@ fn distributions_stay_normalised_even_for_labels_never_seen() {
 }
 
 #[test]
+fn functions_without_a_feature_are_not_emitted() {
+    let train = Arc::new(data(&Draw { sequences: 4, length: 30, labels: 3, unlabelled: 0, seed: 7 }));
+    let fitted = features(r#"[{"state": "value"}]"#).fit(&train).unwrap();
+    let all = fitted.encode(train).unwrap();
+    let map = fitted.map(&all).unwrap();
+    let first = map.state().range(0).end;
+    let map = Arc::new(map.narrow(|k| k < first).0);
+    let some = all.restricted(&map);
+    let [of_all, of_some] = [&all, &some].map(|corpus| {
+        let problem = Problem::new(corpus, &map, &INFERENCE);
+        let fit = quiet(1, |run| Hmm::default().fit(&problem, run)).unwrap();
+        [&all, &some].map(|corpus| posteriors(&*fit.model, corpus))
+    });
+    assert_eq!(of_all, of_some);
+    assert_eq!(of_all[0], of_all[1]);
+    assert!(map.state().n_observations() > 1 && of_all[0].iter().any(|p| (p - 1.0 / 3.0).abs() > 0.05));
+}
+
+#[test]
 fn gaussians_without_smoothing_are_maximum_likelihood() {
     let draw = Draw { sequences: 3, length: 40, labels: 2, unlabelled: 0, seed: 6 };
     let all = parameters(&draw, &Hmm { smoothing: 0.0, ..Hmm::default() }, r#"[{"state": "value"}]"#);
