@@ -152,11 +152,12 @@ fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimato
     // The same share of both sorts takes part if not all do, whichever has the larger derivatives.
     let keep = Some(all.map.len() / 4);
     let stages = sorts(&MEstimatorPath { keep, ..path(Patches::Pieces) }, &problem);
-    let n_used = |of: &dyn Fn(&(Vec<f64>, Vec<f64>)) -> Vec<f64>, len: usize| {
-        (0..len).filter(|&k| stages.iter().any(|point| of(point)[k] != 0.0)).count()
+    let (of_state, of_transition): (Vec<Vec<f64>>, Vec<Vec<f64>>) = stages.into_iter().unzip();
+    let n_used = |path: &[Vec<f64>]| {
+        let used = |k: &usize| path.iter().any(|w| w[*k] != 0.0);
+        (0..path[0].len()).filter(used).count()
     };
-    let (n_state, n_transition) =
-        (n_used(&|point| point.0.clone(), n), n_used(&|point| point.1.clone(), all.map.len() - n));
+    let (n_state, n_transition) = (n_used(&of_state), n_used(&of_transition));
     assert!((1..=n.div_ceil(4)).contains(&n_state), "{n_state} of {n}");
     assert!((1..=(all.map.len() - n).div_ceil(4)).contains(&n_transition), "{n_transition}");
 }
