@@ -24,7 +24,7 @@ pub struct Shortlist {
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Selector>,
-    /// How many candidates the list has; at least 1. Those that a path ended with stay on it beside these.
+    /// How many candidates the list has; at least 1. The features of the model stay on it beside these.
     pub keep: usize,
     /// The share of the training sequences on which candidates are compared; above 0 and at most 1.
     pub share: f64,
