@@ -1,4 +1,4 @@
-use crf_core::{Corpus, Dataset, FeatureMap, Label, Rows, Target};
+use crf_core::{Corpus, Dataset, FeatureMap, Label, Rows};
 
 /// Where each observation function is not zero: the rows of a corpus turned over, in memory linear in its non-zeros.
 pub(crate) struct Columns {
@@ -68,11 +68,6 @@ impl Columns {
 /// A label that models of the data can have.
 pub(crate) fn known(label: Option<Label>) -> Option<Label> {
     label.filter(|&label| !Dataset::is_foreign(label))
-}
-
-/// The targets of a feature map's features, one after the other.
-pub(crate) fn targets(map: &FeatureMap) -> Vec<(u32, Target)> {
-    (0..map.len()).map(|k| map.feature(k)).collect()
 }
 
 /// A sparse matrix by columns.

@@ -1,4 +1,4 @@
-use crf_core::simd::{Kernel, dispatch};
+use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 
 /// What a candidate with weight μ adds to the likelihood of positions that are taken by themselves, each label of which has
 /// the probability that the current model gives it (Vail 2008, equation 3.31):
@@ -9,15 +9,15 @@ use crf_core::simd::{Kernel, dispatch};
 ///
 /// Labels with G_t(y) = 0 need no term of their own: together they have what probability the others leave.
 ///
-/// Most functions are tests, which speak of one label of a position and have one value: of these positions nothing but
-/// p_t(y) is kept, and vectors go along them.
+/// At most positions a candidate speaks of one label, and where its function is a test always with the same value: of these
+/// positions p_t(y) is kept, and G_t(y) where values differ, and vectors go along them.
 #[derive(Debug, Default)]
 pub(crate) struct Gain {
     observed: f64, // Σ_t G_t(y_t)
     tests: [Tests; 2],
-    ends: Vec<(u32, f64)>, // [other positions] where the terms of each end, and the probability of all other labels
-    terms: Vec<(f64, f64)>, // p_t(y) and G_t(y)
-    largest: f64,          // of all |G_t(y)|
+    singles: Singles,
+    pairs: Vec<Pair>,
+    largest: f64, // of all |G_t(y)|
 }
 
 /// Positions at which one label has a G, the same at all of them.
@@ -25,6 +25,20 @@ pub(crate) struct Gain {
 struct Tests {
     g: f64,      // zero as long as there is no position
     p: Vec<f64>, // [positions] the label's probability
+}
+
+/// Positions at which one label has a G of their own.
+#[derive(Debug, Default)]
+struct Singles {
+    p: Vec<f64>,
+    g: Vec<f64>,
+}
+
+/// A position at which two labels have a G.
+#[derive(Debug)]
+struct Pair {
+    terms: [(f64, f64); 2], // p_t(y) and G_t(y)
+    others: f64,            // the probability of all other labels
 }
 
 /// No exponent is larger than this: beyond it a feature that fires on true labels only would go on to infinity.
@@ -39,49 +53,60 @@ impl Gain {
             tests.g = 0.0;
             tests.p.clear();
         }
-        self.ends.clear();
-        self.terms.clear();
+        self.singles.p.clear();
+        self.singles.g.clear();
+        self.pairs.clear();
     }
 
-    /// Adds a label of the open position: its probability, G of it, and whether it is the true one.
-    pub(crate) fn add(&mut self, probability: f64, g: f64, is_true: bool) {
-        self.terms.push((probability, g));
-        self.largest = self.largest.max(g.abs());
-        self.observed += if is_true { g } else { 0.0 };
-    }
-
-    /// Closes a position, which has so many labels.
-    pub(crate) fn end_position(&mut self, n_labels: usize) {
-        let start = self.ends.last().map_or(0, |&(end, _)| end as usize);
-        let terms = &self.terms[start..];
-        if let &[(p, g)] = terms
-            && n_labels > 1
-            && let Some(tests) = self.tests.iter_mut().find(|tests| tests.g == g || tests.g == 0.0)
-        {
-            tests.g = g;
-            tests.p.push(p);
-            self.terms.truncate(start);
+    /// Adds a position that has so many labels, one of them with a G: its probability, G of it, and whether it is the true one.
+    #[inline(always)]
+    pub(crate) fn single(&mut self, (probability, g, is_true): (f64, f64, bool), n_labels: usize) {
+        // A label without another has its probability whatever the weight.
+        if g == 0.0 || n_labels == 1 {
             return;
         }
+        self.note(g, is_true);
+        if let Some(tests) = self.tests.iter_mut().find(|tests| tests.g == g || tests.g == 0.0) {
+            tests.g = g;
+            tests.p.push(probability);
+        } else {
+            self.singles.p.push(probability);
+            self.singles.g.push(g);
+        }
+    }
+
+    /// Adds a position with two labels that have a G, among so many.
+    pub(crate) fn pair(&mut self, labels: [(f64, f64, bool); 2], n_labels: usize) {
+        labels.iter().for_each(|&(_, g, is_true)| self.note(g, is_true));
+        let terms = labels.map(|(probability, g, _)| (probability, g));
         // Where all labels are named, what rounding leaves is not theirs.
-        let others =
-            if terms.len() == n_labels { 0.0 } else { 1.0 - terms.iter().map(|(p, _)| p).sum::<f64>() };
-        self.ends.push((self.terms.len() as u32, others.max(0.0)));
+        let others = if n_labels == 2 { 0.0 } else { 1.0 - terms[0].0 - terms[1].0 };
+        self.pairs.push(Pair { terms, others: others.max(0.0) });
+    }
+
+    #[inline(always)]
+    fn note(&mut self, g: f64, is_true: bool) {
+        self.largest = self.largest.max(g.abs());
+        self.observed += if is_true { g } else { 0.0 };
     }
 
     /// The gain at μ, its derivative, and minus its second derivative.
     pub(crate) fn at(&self, mu: f64, prior: f64) -> [f64; 3] {
         let (mut value, mut slope, mut curvature) = (mu * self.observed, self.observed, 0.0);
         for Tests { g, p } in self.tests.iter().filter(|tests| tests.g != 0.0) {
-            let [log_z, mean, variance] = dispatch(Sum { p, exponent: mu * g });
+            let [log_z, mean, variance] = dispatch(OfTests { p, exponent: mu * g });
             value -= log_z;
             slope -= g * mean;
             curvature += g * g * variance;
         }
-        let mut start = 0;
-        for &(end, others) in &self.ends {
-            let (mut z, mut mean, mut square) = (others, 0.0, 0.0);
-            for &(p, g) in &self.terms[start..end as usize] {
+        let Singles { p, g } = &self.singles;
+        let [log_z, mean, variance] = dispatch(OfSingles { p, g, mu, largest: self.largest });
+        value -= log_z;
+        slope -= mean;
+        curvature += variance;
+        for Pair { terms, others } in &self.pairs {
+            let (mut z, mut mean, mut square) = (*others, 0.0, 0.0);
+            for &(p, g) in terms {
                 let power = (mu * g).exp();
                 z += p * power;
                 mean += p * power * g;
@@ -91,7 +116,6 @@ impl Gain {
             value -= z.ln();
             slope -= mean;
             curvature += square / z - mean * mean;
-            start = end as usize;
         }
         [value - 0.5 * prior * mu * mu, slope - prior * mu, curvature + prior]
     }
@@ -133,7 +157,7 @@ impl Gain {
 
 /// Over positions at which a label has probability p and its power is multiplied by z = exp(`exponent`): the sums of
 /// log(1 − p + p z), of the label's new probability q = p z / (1 − p + p z), and of q (1 − q).
-struct Sum<'p> {
+struct OfTests<'p> {
     p: &'p [f64],
     exponent: f64,
 }
@@ -143,7 +167,7 @@ const LANES: usize = 8;
 /// The logarithm of what products of factors stay below, and above one over it.
 const LARGEST_LOGARITHM: f64 = 600.0;
 
-impl Kernel for Sum<'_> {
+impl Kernel for OfTests<'_> {
     type Output = [f64; 3];
 
     #[inline(always)]
@@ -177,15 +201,68 @@ impl Kernel for Sum<'_> {
     }
 }
 
+/// Over positions at which a label has probability p and its power is multiplied by exp(μg): the sums of the logarithm of
+/// what all labels then have together, of g q with the label's new probability q, and of g² q (1 − q).
+struct OfSingles<'p> {
+    p: &'p [f64],
+    g: &'p [f64],
+    mu: f64,
+    largest: f64, // of all |g|
+}
+
+impl Kernel for OfSingles<'_> {
+    type Output = [f64; 3];
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> [f64; 3] {
+        // Everything is divided by the larger of 1 and exp(μg), so that factors lie between exp(−|μg|) and 1.
+        let n_factors = (LARGEST_LOGARITHM / (self.mu.abs() * self.largest)).clamp(1.0, 1024.0) as usize;
+        let of = |p: f64, g: f64| {
+            let exponent = self.mu * g;
+            let power = exp_nonpositive::<FMA>(-exponent.abs());
+            let (own, others) = if exponent > 0.0 { (p, (1.0 - p) * power) } else { (p * power, 1.0 - p) };
+            let q = own / (own + others);
+            (exponent.max(0.0), own + others, g * q, g * g * q * (1.0 - q))
+        };
+        let ((p, p_rest), (g, g_rest)) = (self.p.as_chunks::<LANES>(), self.g.as_chunks::<LANES>());
+        let (mut log, mut shift, mut mean, mut variance) = (0.0, [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        for (p, g) in p.chunks(n_factors).zip(g.chunks(n_factors)) {
+            let mut product = [1.0; LANES];
+            for (p, g) in p.iter().zip(g) {
+                for j in 0..LANES {
+                    let (divided, factor, first, second) = of(p[j], g[j]);
+                    shift[j] += divided;
+                    product[j] *= factor;
+                    mean[j] += first;
+                    variance[j] += second;
+                }
+            }
+            log += product.iter().map(|product: &f64| product.ln()).sum::<f64>();
+        }
+        for (&p, &g) in p_rest.iter().zip(g_rest) {
+            let (divided, factor, first, second) = of(p, g);
+            log += divided + factor.ln();
+            mean[0] += first;
+            variance[0] += second;
+        }
+        [log + shift.iter().sum::<f64>(), mean.iter().sum(), variance.iter().sum()]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Positions of up to three labels: probabilities, G, and which label is true.
+    /// Positions of three labels, one at least without a G: probabilities, G, and which label is true.
     fn positions() -> impl Strategy<Value = Vec<([f64; 3], [f64; 3], usize)>> {
         let g = prop_oneof![3 => Just(0.0), 2 => Just(1.0), 1 => -3.0..3.0];
-        let position = ([0.01..1.0, 0.01..1.0, 0.01..1.0], [g.clone(), g.clone(), g], 0..3_usize);
+        let position = ([0.01..1.0, 0.01..1.0, 0.01..1.0], [g.clone(), g], 0..3_usize, 0..3_usize);
+        let position = position.prop_map(|(p, [a, b], y, turns)| {
+            let mut g = [a, b, 0.0];
+            g.rotate_left(turns);
+            (p, g, y)
+        });
         proptest::collection::vec(position, 1..60)
     }
 
@@ -193,10 +270,13 @@ mod tests {
         let mut gain = Gain::default();
         let normal = |p: &[f64; 3]| p.map(|x| x / p.iter().sum::<f64>());
         for (p, g, y) in positions {
-            for k in (0..3).filter(|&k| g[k] != 0.0) {
-                gain.add(normal(p)[k], g[k], k == *y);
+            let of = |k: usize| (normal(p)[k], g[k], k == *y);
+            match (0..3).filter(|&k| g[k] != 0.0).collect::<Vec<_>>()[..] {
+                [] => {}
+                [k] => gain.single(of(k), 3),
+                [k, l] => gain.pair([of(k), of(l)], 3),
+                _ => unreachable!("one of three is zero"),
             }
-            gain.end_position(3);
         }
         let brute = move |mu: f64, prior: f64| {
             let of = |(p, g, y): &([f64; 3], [f64; 3], usize)| {

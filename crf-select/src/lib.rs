@@ -27,6 +27,7 @@ mod mean;
 mod penalties;
 mod proximal;
 mod ranking;
+mod sights;
 mod steps;
 mod trail;
 

@@ -1,17 +1,18 @@
 use std::borrow::Cow;
 
 use crf_core::{
-    Corpus, Decode, Label, LogLinear, Model as _, Problem, Result, Run, Scratch, Selector, Stop, Target,
-    evaluate, require,
+    Corpus, Decode, FeatureMap, Label, LogLinear, Model as _, Problem, Result, Run, Scratch, Selector, Stop,
+    Target, evaluate, require,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Columns, targets};
+use crate::columns::Columns;
 use crate::field::{Field, likelihood};
 use crate::forward::{Rounds, Score};
 use crate::gain::Gain;
+use crate::sights::{Other, Sights};
 use crate::trail::{Emit, Trail, narrow};
 
 /// Adds the features that promise the largest gain of likelihood if positions are taken by themselves (McCallum 2003, as
@@ -92,8 +93,7 @@ impl Selector for MeanFieldGain {
     fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let mut field = Field::new(problem, &likelihood)?;
         let columns = Columns::new(problem.map, problem.train);
-        let (targets, mus) = (targets(problem.map), vec![0.0; problem.map.len()]);
-        let mut gains = Gains { settings: self, columns, targets, mus };
+        let mut gains = Gains { settings: self, columns, candidates: candidates(problem.map) };
         self.rounds.forward(&mut field, &mut gains, &mut Trail::new(emit), run)
     }
 }
@@ -101,8 +101,37 @@ impl Selector for MeanFieldGain {
 struct Gains<'a> {
     settings: &'a MeanFieldGain,
     columns: Columns,
-    targets: Vec<(u32, Target)>, // [candidates]
-    mus: Vec<f64>,               // [candidates] the best weight of each in the round before
+    candidates: Vec<Candidate>,
+}
+
+/// A feature of the map, and what the last round has told of it.
+struct Candidate {
+    function: u32,
+    target: Target,
+    is_chosen: bool,
+    gain: f64,
+    mu: f64, // its best weight
+}
+
+impl Candidate {
+    fn is_of_same_function(&self, other: &Candidate) -> bool {
+        let is_state = |target| matches!(target, Target::State(_));
+        self.function == other.function && is_state(self.target) == is_state(other.target)
+    }
+
+    /// The label of the tail, if it is a transition feature.
+    fn tail(&self) -> Option<Label> {
+        match self.target {
+            Target::State(_) => None,
+            Target::Transition(tail, _) => Some(tail),
+        }
+    }
+}
+
+/// The features of a map in its order, which has those of one function side by side, and among these those from one label.
+fn candidates(map: &FeatureMap) -> Vec<Candidate> {
+    let of = |(function, target)| Candidate { function, target, is_chosen: false, gain: 0.0, mu: 0.0 };
+    (0..map.len()).map(|k| of(map.feature(k))).collect()
 }
 
 impl Score for Gains<'_> {
@@ -129,17 +158,21 @@ impl Score for Gains<'_> {
         if self.settings.probabilities == Probabilities::Conditional {
             view.probabilities = Cow::Owned(view.conditionals(&model, problem.train)?);
         }
-        let (columns, targets) = (&self.columns, &self.targets);
-        let scores = scores.par_iter_mut().zip(&mut self.mus).enumerate();
-        scores.for_each_init(
-            || (Gain::default(), Parts::new(data.n_positions())),
-            |(gain, parts), (k, (score, mu))| {
-                if !chosen[k] {
-                    view.fill(columns, targets[k], gain, parts);
-                    (*score, *mu) = gain.largest(self.settings.prior, *mu);
-                }
+        for (candidate, &is_chosen) in self.candidates.iter_mut().zip(chosen) {
+            candidate.is_chosen = is_chosen;
+        }
+        let (columns, prior) = (&self.columns, self.settings.prior);
+        self.candidates.par_chunk_by_mut(Candidate::is_of_same_function).for_each_init(
+            || Memory::new(data.n_positions()),
+            |memory, of_function| {
+                view.for_each_gain(columns, of_function, memory, |candidate, gain| {
+                    (candidate.gain, candidate.mu) = gain.largest(prior, candidate.mu);
+                });
             },
         );
+        for (score, candidate) in scores.iter_mut().zip(&self.candidates).filter(|(_, of)| !of.is_chosen) {
+            *score = candidate.gain;
+        }
         Ok(Stop::Converged)
     }
 }
@@ -159,8 +192,9 @@ impl View<'_> {
         self.truth[t].filter(|&label| self.settings.positions == Positions::All || label != self.likely[t])
     }
 
-    fn n_labels(&self, t: usize) -> usize {
-        self.starts[t + 1] - self.starts[t]
+    /// The probabilities of a position's labels.
+    fn at(&self, t: usize) -> &[f64] {
+        &self.probabilities[self.starts[t]..self.starts[t + 1]]
     }
 
     /// The label that a neighbour has.
@@ -200,100 +234,89 @@ impl View<'_> {
         Ok(all)
     }
 
-    /// Collects the terms of a candidate.
-    fn fill(&self, columns: &Columns, of: (u32, Target), gain: &mut Gain, parts: &mut Parts) {
-        gain.clear();
-        let add = |gain: &mut Gain, t: usize, label: Label, g: f64, truth: Label| {
-            gain.add(self.probabilities[self.starts[t] + label as usize], g, truth == label);
-        };
-        match of {
-            (g, Target::State(label)) => columns.for_each_position(g, |t, value| {
-                if let Some(truth) = self.counts(t) {
-                    add(gain, t, label, value, truth);
-                    gain.end_position(self.n_labels(t));
+    /// Calls `f` with each candidate of one function that is not chosen, and with its gain.
+    fn for_each_gain(
+        &self,
+        columns: &Columns,
+        of_function: &mut [Candidate],
+        memory: &mut Memory,
+        mut f: impl FnMut(&mut Candidate, &Gain),
+    ) {
+        let Memory { sights, heads, gains } = memory;
+        let Some(&Candidate { function, target, .. }) = of_function.first() else { return };
+        if let Target::Transition(..) = target {
+            sights.clear();
+            columns.for_each_edge(function, |edge, value| {
+                let (u, v) = (edge.tail as usize, edge.head as usize);
+                sights.add(u, Other::Head(self.neighbour(v)), value);
+                sights.add(v, Other::Tail(self.neighbour(u)), value);
+            });
+        }
+        // Gains of all pairs of labels at once would take memory for all of them.
+        for group in of_function.chunk_by_mut(|a, b| a.tail() == b.tail()) {
+            heads.clear();
+            heads.extend(group.iter().filter(|of| !of.is_chosen).map(|of| match of.target {
+                Target::State(label) | Target::Transition(_, label) => label,
+            }));
+            gains.resize_with(heads.len().max(gains.len()), Gain::default);
+            gains.iter_mut().for_each(Gain::clear);
+            match group[0].tail() {
+                None => self.fill_state(columns, function, heads, gains),
+                Some(tail) => self.fill_transitions(sights, tail, heads, gains),
+            }
+            group.iter_mut().filter(|of| !of.is_chosen).zip(&*gains).for_each(|(of, gain)| f(of, gain));
+        }
+    }
+
+    /// Collects the terms of state features with these labels.
+    fn fill_state(&self, columns: &Columns, function: u32, labels: &[Label], gains: &mut [Gain]) {
+        columns.for_each_position(function, |t, value| {
+            let Some(truth) = self.counts(t) else { return };
+            let p = self.at(t);
+            for (gain, &label) in gains.iter_mut().zip(labels) {
+                gain.single((p[label as usize], value, truth == label), p.len());
+            }
+        });
+    }
+
+    /// Collects the terms of transition features from one label to these, which are in ascending order.
+    fn fill_transitions(&self, sights: &Sights, tail: Label, heads: &[Label], gains: &mut [Gain]) {
+        for (t, seen) in sights.positions() {
+            let Some(truth) = self.counts(t) else { continue };
+            let p = self.at(t);
+            let of = |label: Label, g: f64| (p[label as usize], g, truth == label);
+            // A position is the head of edges from such a tail, the tail of edges to some head, or both.
+            let Some(as_head) = seen.of(Other::Tail(tail)) else {
+                for sight in seen {
+                    if let Other::Head(head) = sight.other
+                        && let Ok(place) = heads.binary_search(&head)
+                    {
+                        gains[place].single(of(tail, sight.g), p.len());
+                    }
                 }
-            }),
-            (g, Target::Transition(before, now)) => {
-                columns.for_each_edge(g, |edge, value| {
-                    let (u, v) = (edge.tail as usize, edge.head as usize);
-                    if self.neighbour(u) == before {
-                        parts.add(v, now, value);
-                    }
-                    if self.neighbour(v) == now {
-                        parts.add(u, before, value);
-                    }
-                });
-                parts.drain(|t, labels| {
-                    let Some(truth) = self.counts(t) else { return };
-                    for part in labels {
-                        add(gain, t, part.label, part.g, truth);
-                    }
-                    gain.end_position(self.n_labels(t));
-                });
+                continue;
+            };
+            for (gain, &head) in gains.iter_mut().zip(heads) {
+                match seen.of(Other::Head(head)) {
+                    None => gain.single(of(head, as_head), p.len()),
+                    Some(as_tail) if tail == head => gain.single(of(head, as_head + as_tail), p.len()),
+                    Some(as_tail) => gain.pair([of(head, as_head), of(tail, as_tail)], p.len()),
+                }
             }
         }
     }
 }
 
-/// What edges say about the labels of positions: a position's edges may say the same about one label, or something about two.
-struct Parts {
-    first: Vec<u32>, // [positions] the place of its first part, plus one; zero without any
-    at: Vec<u32>,    // the positions that have parts
-    parts: Vec<Part>,
+/// What gains are told with.
+struct Memory {
+    sights: Sights,
+    heads: Vec<Label>,
+    gains: Vec<Gain>,
 }
 
-struct Part {
-    label: Label,
-    g: f64,
-    next: u32, // the place of the next part of its position, plus one
-}
-
-impl Parts {
+impl Memory {
     fn new(n_positions: usize) -> Self {
-        Parts { first: vec![0; n_positions], at: Vec::new(), parts: Vec::new() }
-    }
-
-    fn add(&mut self, t: usize, label: Label, g: f64) {
-        let mut place = self.first[t];
-        if place == 0 {
-            self.at.push(t as u32);
-        }
-        while let Some(part) = (place as usize).checked_sub(1).map(|at| &mut self.parts[at]) {
-            if part.label == label {
-                part.g += g;
-                return;
-            }
-            place = part.next;
-        }
-        self.parts.push(Part { label, g, next: self.first[t] });
-        self.first[t] = self.parts.len() as u32;
-    }
-
-    /// Calls `f` with each position and its labels, and forgets them.
-    #[inline(always)]
-    fn drain(&mut self, mut f: impl FnMut(usize, Labels<'_>)) {
-        for t in self.at.drain(..) {
-            let place = std::mem::take(&mut self.first[t as usize]);
-            f(t as usize, Labels { parts: &self.parts, place });
-        }
-        self.parts.clear();
-    }
-}
-
-/// The parts of one position.
-struct Labels<'p> {
-    parts: &'p [Part],
-    place: u32,
-}
-
-impl<'p> Iterator for Labels<'p> {
-    type Item = &'p Part;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<&'p Part> {
-        let part = &self.parts[(self.place as usize).checked_sub(1)?];
-        self.place = part.next;
-        Some(part)
+        Memory { sights: Sights::new(n_positions), heads: Vec::new(), gains: Vec::new() }
     }
 }
 
@@ -352,13 +375,19 @@ mod tests {
             view.probabilities = Cow::Owned(view.conditionals(&model, &corpus).unwrap());
             let mut objective = Sharded::new(Conditionals::new(&problem).unwrap());
             let mut value = |w: &[f64]| objective.evaluate(w, &mut vec![0.0; map.len()]).unwrap();
-            let (columns, targets) = (Columns::new(&map, &corpus), targets(&map));
-            let (mut gain, mut parts) = (Gain::default(), Parts::new(n_positions));
-            for k in 0..map.len() {
-                view.fill(&columns, targets[k], &mut gain, &mut parts);
+            let (columns, mut candidates) = (Columns::new(&map, &corpus), candidates(&map));
+            // One that is chosen has no gain, and does not stand in the way of the others.
+            candidates[5].is_chosen = true;
+            let mut memory = Memory::new(n_positions);
+            for of_function in candidates.chunk_by_mut(Candidate::is_of_same_function) {
+                view.for_each_gain(&columns, of_function, &mut memory, |of, gain| {
+                    of.gain = gain.at(0.7, 0.0)[0]
+                });
+            }
+            for (k, candidate) in candidates.iter().enumerate() {
                 let mut moved = w.clone();
-                moved[k] += 0.7;
-                let (got, want) = (gain.at(0.7, 0.0)[0], value(&w) - value(&moved));
+                moved[k] += if k == 5 { 0.0 } else { 0.7 };
+                let (got, want) = (candidate.gain, value(&w) - value(&moved));
                 assert!((got - want).abs() < 1e-9, "{}: {got} vs {want}", map.name(k));
             }
         }
