@@ -272,7 +272,7 @@ mod tests {
         for (p, g, y) in positions {
             let of = |k: usize| (normal(p)[k], g[k], k == *y);
             match (0..3).filter(|&k| g[k] != 0.0).collect::<Vec<_>>()[..] {
-                [] => {}
+                [] => gain.single(of(0), 3),
                 [k] => gain.single(of(k), 3),
                 [k, l] => gain.pair([of(k), of(l)], 3),
                 _ => unreachable!("one of three is zero"),

@@ -23,10 +23,11 @@ pub struct MEstimatorPath {
     /// How many candidates take part: those with the largest derivatives at w = 0; all when left out. Of `pieces` the same share
     /// of the state and of the transition features, rounded up: derivatives of the one kind are no measure of the other's.
     pub keep: Option<usize>,
-    /// By what the number of features is multiplied, at least, from one candidate that is shown to the next; these come without
-    /// weights, so that they are compared after the learner has trained them. At least 1. When left out, every λ is shown
-    /// with the weights of the M-estimator.
-    pub growth: Option<f64>,
+    /// By what the number of features is multiplied, at least, from one candidate that is shown to the next; at least 1. These
+    /// come without weights, so that they are compared after the learner has trained them.
+    pub growth: f64,
+    /// Whether every λ is shown in place of that, with the weights of the M-estimator.
+    pub weights: bool,
     /// All candidates are looked at when λ has fallen to this share of the one before; above 0, and 1 looks at every λ.
     pub look: f64,
     /// The penalties of the path.
@@ -52,7 +53,7 @@ pub enum Patches {
 impl Default for MEstimatorPath {
     fn default() -> Self {
         let (patches, penalties) = (Patches::default(), Penalties::default());
-        MEstimatorPath { patches, keep: None, growth: Some(1.2), look: 0.8, penalties }
+        MEstimatorPath { patches, keep: None, growth: 1.2, weights: false, look: 0.8, penalties }
     }
 }
 
@@ -62,8 +63,8 @@ crf_core::plugin!("selector", MEstimatorPath, "m-estimator-path");
 impl Selector for MEstimatorPath {
     fn check(&self) -> Result<()> {
         require(self.keep != Some(0), "keep", "at least 1", 0)?;
-        let fine = |growth: f64| growth.is_finite() && growth >= 1.0;
-        require(self.growth.is_none_or(fine), "growth", "at least 1", self.growth.unwrap_or_default())?;
+        let grows = self.growth.is_finite() && self.growth >= 1.0;
+        require(grows, "growth", "a finite number of at least 1", self.growth)?;
         require(self.look > 0.0 && self.look <= 1.0, "look", "above 0 and at most 1", self.look)?;
         self.penalties.check()
     }
@@ -71,9 +72,11 @@ impl Selector for MEstimatorPath {
     fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let mut largest = 0;
         let emit: &mut Emit<'_> = &mut |candidate: Candidate<'_>| {
-            let Some(growth) = self.growth else { return emit(candidate) };
+            if self.weights {
+                return emit(candidate);
+            }
             let size = candidate.features.len();
-            if size <= largest || (size as f64) < growth * largest as f64 {
+            if size <= largest || (size as f64) < self.growth * largest as f64 {
                 return Ok(Next::Continue);
             }
             largest = size;

@@ -121,7 +121,7 @@ fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimato
     let n = all.map.state().len();
     let path = |patches| {
         let penalties = Penalties { decay: 0.8, floor: 1e-4, ..Penalties::default() };
-        MEstimatorPath { patches, growth: None, penalties, ..MEstimatorPath::default() }
+        MEstimatorPath { patches, weights: true, penalties, ..MEstimatorPath::default() }
     };
     let pieces = sorts(&path(Patches::Pieces), &problem);
     // Each piece is what its features have without the others, under ever weaker penalties.
