@@ -20,6 +20,6 @@ impl Selector for L1Path {
 
     fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let mut field = Field::new(problem, &likelihood)?;
-        self.0.follow(&mut field, 1.0, &mut Trail::new(emit), run)
+        self.0.follow(&mut field, None, 1.0, &mut Trail::new(emit), run)
     }
 }

@@ -23,6 +23,7 @@ mod columns;
 mod field;
 mod forward;
 mod gain;
+mod lists;
 mod mean;
 mod penalties;
 mod proximal;

@@ -1,15 +1,17 @@
+use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crf_core::{Candidate, Next, Problem, Result, Run, Selector, Stop, require};
-use crf_learn::Rho;
+use crf_learn::{Objective, Rho};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::field::{Field, Of};
-use crate::forward::best_of;
+use crate::field::Field;
+use crate::lists::Lists;
 use crate::mean::Mean;
 use crate::penalties::Penalties;
-use crate::trail::{Emit, Trail, narrow};
+use crate::trail::{Emit, Trail};
 
 /// The ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon & Lin 2006).
 ///
@@ -20,8 +22,10 @@ use crate::trail::{Emit, Trail, narrow};
 pub struct MEstimatorPath {
     /// What features are chosen to explain.
     pub patches: Patches,
-    /// How many candidates take part: those with the largest derivatives at w = 0; all when left out. Of `pieces` the same share
-    /// of the state and of the transition features, rounded up: derivatives of the one kind are no measure of the other's.
+    /// How many candidates take part at a time: those with the largest derivatives, at w = 0 and again when the number of
+    /// features has doubled or the path has come to its end, beside intercepts and the features of the model; all when left out. Of
+    /// `pieces` the same share of the state and of the transition features, rounded up: derivatives of the one kind are no
+    /// measure of the other's.
     pub keep: Option<usize>,
     /// By what the number of features is multiplied, at least, from one candidate that is shown to the next; at least 1. These
     /// come without weights, so that they are compared after the learner has trained them.
@@ -49,6 +53,9 @@ pub enum Patches {
     /// labels seldom change, true neighbours tell nearly all and hardly a state feature is chosen.
     Positions,
 }
+
+/// By what the number of features is multiplied before those that take part are chosen anew.
+const LIST_GROWTH: f64 = 2.0;
 
 impl Default for MEstimatorPath {
     fn default() -> Self {
@@ -82,25 +89,24 @@ impl Selector for MEstimatorPath {
             largest = size;
             emit(Candidate { weights: None, ..candidate })
         };
-        let kept = self.kept(problem)?;
-        let (state, transition) = kept.split_at(kept.partition_point(|&k| k < problem.map.state().len()));
-        if self.patches == Patches::Positions || state.is_empty() || transition.is_empty() {
-            return self.along(problem, &kept, None, run, emit);
+        let (all, n_state) = (problem.map.len(), problem.map.state().len());
+        if self.patches == Patches::Positions || n_state == 0 || n_state == all {
+            return self.along(problem, 0..all, None, run, &mut |candidate, _| emit(candidate));
         }
-        let pieces = [Piece::new(state, run_length(problem)), Piece::new(transition, 1.0)];
+        let pieces = [Piece::new(0..n_state, run_length(problem)), Piece::new(n_state..all, 1.0)];
         self.in_pieces(problem, pieces, run, emit)
     }
 }
 
 /// Features that are chosen by themselves.
-struct Piece<'f> {
-    features: &'f [usize],
+struct Piece {
+    features: Range<usize>,
     factor: f64, // of λ
     points: Vec<Point>,
 }
 
-impl<'f> Piece<'f> {
-    fn new(features: &'f [usize], factor: f64) -> Self {
+impl Piece {
+    fn new(features: Range<usize>, factor: f64) -> Self {
         Piece { features, factor, points: Vec::new() }
     }
 
@@ -132,31 +138,22 @@ fn run_length(problem: &Problem<'_>) -> f64 {
     (data.n_positions() as f64 / n_runs as f64).max(1.0)
 }
 
-impl MEstimatorPath {
-    /// The candidates that take part, ascending.
-    fn kept(&self, problem: &Problem<'_>) -> Result<Vec<usize>> {
-        let all = problem.map.len();
-        let Some(keep) = self.keep.filter(|&keep| keep < all) else { return Ok((0..all).collect()) };
-        let slopes = self.slopes(problem)?;
-        let of_state = if self.patches == Patches::Pieces { problem.map.state().len() } else { 0 };
-        let mut kept: Vec<usize> = [0..of_state, of_state..all]
-            .into_iter()
-            .flat_map(|kind| best_of(&slopes, |k| kind.contains(&k), (keep * kind.len()).div_ceil(all)))
-            .collect();
-        kept.sort_unstable();
-        Ok(kept)
-    }
+/// The M-estimator, as an objective among others.
+fn centred(rho: &Rho) -> impl for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync {
+    |problem| Ok(Box::new(Mean::new(rho, problem)?))
+}
 
+impl MEstimatorPath {
     /// Follows the paths of all pieces, one after the other, and shows together what they have under the same λ.
     fn in_pieces(
         &self,
         problem: &Problem<'_>,
-        mut pieces: [Piece<'_>; 2],
+        mut pieces: [Piece; 2],
         run: &mut Run<'_>,
         emit: &mut Emit<'_>,
     ) -> Result<Stop> {
         let slopes = self.slopes(problem)?;
-        let steepest = |piece: &Piece<'_>| piece.features.iter().map(|&k| slopes[k]).fold(0.0, f64::max);
+        let steepest = |piece: &Piece| slopes[piece.features.clone()].iter().copied().fold(0.0, f64::max);
         let first = pieces.iter().map(|piece| steepest(piece) / piece.factor).fold(0.0, f64::max);
         let mut stop = Stop::Converged;
         for piece in &mut pieces {
@@ -165,10 +162,10 @@ impl MEstimatorPath {
             if floor >= 1.0 || own == 0.0 {
                 continue;
             }
-            let (features, points) = (piece.features, &mut piece.points);
-            let end = self.along(problem, features, Some(floor), run, &mut |candidate| {
+            let (features, points) = (piece.features.clone(), &mut piece.points);
+            let end = self.along(problem, features, Some((own, floor)), run, &mut |candidate, falls| {
                 points.push(Point {
-                    lambda: own * self.penalties.decay.powi(points.len() as i32 + 1),
+                    lambda: own * self.penalties.decay.powi(falls),
                     features: candidate.features.to_vec(),
                     weights: candidate.weights.unwrap_or_default().to_vec(),
                     objective: candidate.objective.unwrap_or_default(),
@@ -199,32 +196,59 @@ impl MEstimatorPath {
         Ok(stop)
     }
 
-    /// Follows the path of some candidates; `floor` in place of that of the settings.
+    /// Follows the path of some candidates, from another λ_0 and to another floor than the settings say if these are `given`;
+    /// shows each with how often λ had fallen.
     fn along(
         &self,
         problem: &Problem<'_>,
-        features: &[usize],
-        floor: Option<f64>,
+        features: Range<usize>,
+        given: Option<(f64, f64)>,
         run: &mut Run<'_>,
-        emit: &mut Emit<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>, i32) -> Result<Next>,
     ) -> Result<Stop> {
-        let map = Arc::new(narrow(problem.map, features));
-        let rho = Rho::uniform(&map);
-        let of: &Of<'_> = &|problem| Ok(Box::new(Mean::new(&rho, problem)?));
-        let mut field = Field::new(&Problem { map: &map, ..*problem }, of)?;
-        let emit = &mut |candidate: Candidate<'_>| {
-            let features: Vec<usize> = candidate.features.iter().map(|&k| features[k]).collect();
-            emit(Candidate { features: &features, ..candidate })
+        let (first, floor) = given.unzip();
+        let penalties = Penalties { floor: floor.unwrap_or(self.penalties.floor), ..self.penalties.clone() };
+        let falls = Cell::new(0);
+        let follow = |problem: &Problem<'_>, first, run: &mut Run<'_>, emit: &mut Emit<'_>| {
+            falls.set(0);
+            let emit = &mut |candidate: Candidate<'_>| {
+                falls.set(falls.get() + 1);
+                emit(candidate)
+            };
+            let rho = Rho::uniform(problem.map);
+            let of = centred(&rho);
+            let mut field = Field::new(problem, &of)?;
+            penalties.follow(&mut field, first, self.look, &mut Trail::new(emit), run)
         };
-        let floor = floor.unwrap_or(self.penalties.floor);
-        let penalties = Penalties { floor, ..self.penalties.clone() };
-        penalties.follow(&mut field, self.look, &mut Trail::new(emit), run)
+        let map = Arc::new(problem.map.narrow(|k| features.contains(&k)).0);
+        let piece = Problem { map: &map, ..*problem };
+        let emit = &mut |candidate: Candidate<'_>| {
+            let own: Vec<usize> = candidate.features.iter().map(|&k| features.start + k).collect();
+            emit(Candidate { features: &own, ..candidate }, falls.get())
+        };
+        let share = |keep: usize| (keep.min(problem.map.len()) * features.len()).div_ceil(problem.map.len());
+        let Some(keep) = self.keep.map(share).filter(|&keep| keep < features.len()) else {
+            return follow(&piece, first, run, emit);
+        };
+        let rho = Rho::uniform(&map);
+        let of = centred(&rho);
+        let mut field = Field::new(&piece, &of)?;
+        // Every list begins with the same λ, so that a λ means the same on all of them.
+        let first = first.or(field.gradient.iter().map(|slope| slope.abs()).reduce(f64::max));
+        let lists = Lists { keep, growth: LIST_GROWTH };
+        lists.follow(
+            &piece,
+            &mut field,
+            &mut |problem, run, emit| follow(problem, first, run, emit),
+            run,
+            emit,
+        )
     }
 
     /// |∂J/∂w| of all candidates at w = 0, which is the same for a piece and for all together.
     fn slopes(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
         let rho = Rho::uniform(problem.map);
-        let of: &Of<'_> = &|problem| Ok(Box::new(Mean::new(&rho, problem)?));
-        Ok(Field::new(problem, of)?.gradient.iter().map(|slope| slope.abs()).collect())
+        let of = centred(&rho);
+        Ok(Field::new(problem, &of)?.gradient.iter().map(|slope| slope.abs()).collect())
     }
 }

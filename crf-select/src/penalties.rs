@@ -75,11 +75,13 @@ impl Penalties {
         require(fine, "tolerance", "a finite number above 0", self.tolerance)
     }
 
-    /// Shows the minima of a field's objective under one λ after the other. The optimality conditions of all candidates are
-    /// looked at when λ has fallen to `look` times the one at which they were looked at last: with 1 at every λ.
+    /// Shows the minima of a field's objective under one λ after the other, from the first below λ_0 on, which may be `given`.
+    /// The optimality conditions of all candidates are looked at when λ has fallen to `look` times the one at which
+    /// they were looked at last: with 1 at every λ.
     pub(crate) fn follow(
         &self,
         field: &mut Field<'_>,
+        given: Option<f64>,
         look: f64,
         trail: &mut Trail<'_>,
         run: &mut Run<'_>,
@@ -94,7 +96,7 @@ impl Penalties {
             field.train(&exempt, &none, &rule, &mut steps, run)?;
         }
         let penalised = (0..map.len()).filter(|k| exempt.binary_search(k).is_err());
-        let first = penalised.map(|k| field.gradient[k].abs()).fold(0.0, f64::max);
+        let first = given.unwrap_or_else(|| penalised.map(|k| field.gradient[k].abs()).fold(0.0, f64::max));
         let mut at = Lambda { looked: first, next: first * self.decay };
         let last = first * self.floor * (1.0 - 1e-9);
         let mut stop = Stop::Converged;

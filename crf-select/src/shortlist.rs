@@ -1,22 +1,18 @@
-use std::sync::Arc;
-use std::time::Instant;
-
 use crf_core::plugin::{Named, named};
-use crf_core::{Candidate, Corpus, Next, Problem, Result, Run, Selector, Stop, require};
+use crf_core::{Corpus, Problem, Result, Run, Selector, Stop, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::{Field, likelihood};
-use crate::forward::best_of;
 use crate::grafting::Grafting;
-use crate::trail::{Emit, narrow};
+use crate::lists::Lists;
+use crate::trail::Emit;
 
 /// Another selector on a short list of candidates, for sets that are too large for it.
 ///
 /// The list has the candidates with the largest |∂ℓ/∂w| on some of the training sequences, at w = 0 first. Those say much the same,
-/// as nested thresholds do; so all candidates are looked at again whenever the model has grown, those that now have larger
-/// derivatives than others of the list take their place, and the path is followed anew from its beginning. Each of its
-/// models is shown once it is larger than those before.
+/// as nested thresholds do; so it is made anew whenever the model has grown and when the path has come to its end, and the path is
+/// followed again from its beginning. Each of its models is shown once it is larger than those before.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shortlist {
@@ -24,7 +20,7 @@ pub struct Shortlist {
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Selector>,
-    /// How many candidates the list has; at least 1. The features of the model stay on it beside these.
+    /// How many candidates the list has; at least 1. Intercepts and the features of the model stay on it beside these.
     pub keep: usize,
     /// The share of the training sequences on which candidates are compared; above 0 and at most 1.
     pub share: f64,
@@ -54,40 +50,14 @@ impl Selector for Shortlist {
         let some = self.sample(problem, run);
         let of = Problem { train: some.as_ref().unwrap_or(problem.train), ..*problem };
         let mut field = Field::new(&of, &likelihood)?;
-        let (mut list, mut shown) = (self.list(&field), 0);
-        let mut away = 0.0; // seconds that others spent on candidates
-        loop {
-            let map = Arc::new(narrow(problem.map, &list));
-            let (inner, is_whole) = (Problem { map: &map, ..*problem }, list.len() == problem.map.len());
-            let (listed, away_before, mut larger) = (shown, away, None);
-            let stop = self.of.path(&inner, run, &mut |candidate: Candidate<'_>| {
-                if candidate.features.len() <= shown {
-                    return Ok(Next::Continue);
-                }
-                shown = candidate.features.len();
-                let features: Vec<usize> = candidate.features.iter().map(|&k| list[k]).collect();
-                let (began, seconds) = (Instant::now(), candidate.seconds - away_before);
-                let next = emit(Candidate { features: &features, seconds, ..candidate })?;
-                away += began.elapsed().as_secs_f64();
-                if next == Next::Stop {
-                    return Ok(Next::Stop);
-                }
-                // Without weights there is nothing to look from.
-                let Some(weights) = candidate.weights.filter(|_| !is_whole) else {
-                    return Ok(Next::Continue);
-                };
-                if (shown as f64) < self.growth * listed as f64 {
-                    return Ok(Next::Continue);
-                }
-                larger = Some((features, weights.to_vec()));
-                Ok(Next::Stop)
-            })?;
-            let Some((features, weights)) = larger else { return Ok(stop) };
-            field.w.fill(0.0);
-            field.move_to(&features, &weights);
-            field.look()?;
-            list = self.list(&field);
-        }
+        let lists = Lists { keep: self.keep, growth: self.growth };
+        lists.follow(
+            problem,
+            &mut field,
+            &mut |problem, run, emit| self.of.path(problem, run, emit),
+            run,
+            emit,
+        )
     }
 }
 
@@ -103,14 +73,5 @@ impl Shortlist {
         some.truncate(n);
         some.sort_unstable();
         Some(problem.train.subset(&some))
-    }
-
-    /// The candidates with weights and the best of the others, ascending.
-    fn list(&self, field: &Field<'_>) -> Vec<usize> {
-        let slopes: Vec<f64> = field.gradient.iter().map(|slope| slope.abs()).collect();
-        let mut list = best_of(&slopes, |k| field.w[k] == 0.0, self.keep);
-        list.extend(field.support());
-        list.sort_unstable();
-        list
     }
 }
