@@ -205,6 +205,14 @@ impl Forbidden {
         Ok(())
     }
 
+    /// Binds a model to a corpus, with what is forbidden made impossible.
+    pub fn bind<'a>(&'a self, model: &'a dyn Model, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+        if self.n_labels != x.data().schema().labels().len() {
+            return Err(Error::data("the constraints were made for other labels than the data have"));
+        }
+        Ok(Box::new(BoundConstrained { model: model.bind(x)?, forbidden: self }))
+    }
+
     /// The same potentials with everything impossible that is forbidden.
     pub fn apply<'s>(&self, p: Potentials<'s>, memory: &'s mut ConstrainedTables) -> Result<Potentials<'s>> {
         let (shape, node, tables) = p.into_parts();
@@ -268,10 +276,7 @@ impl Constrained {
 #[typetag::serde(name = "constrained")]
 impl Model for Constrained {
     fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
-        if self.forbidden.n_labels != x.data().schema().labels().len() {
-            return Err(Error::data("the constraints were made for other labels than the data have"));
-        }
-        Ok(Box::new(BoundConstrained { model: self.model.bind(x)?, forbidden: &self.forbidden }))
+        self.forbidden.bind(&*self.model, x)
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {

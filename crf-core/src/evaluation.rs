@@ -10,8 +10,8 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::feature_map::FeatureMap;
 use crate::inference::Inference;
-use crate::learner::Trace;
-use crate::model::Model;
+use crate::learner::{Problem, Trace};
+use crate::model::{BoundModel, Model};
 use crate::potentials::{OwnedPotentials, Potentials};
 use crate::scratch::Scratch;
 
@@ -132,9 +132,27 @@ pub fn evaluate(
     inference: &dyn Inference,
     decode: Decode,
 ) -> Result<Evaluation> {
+    let map = model.log_linear().map(|model| model.map().clone());
+    evaluate_bound(&*model.bind(x)?, map, x, inference, decode)
+}
+
+impl Problem<'_> {
+    /// [`evaluate`] by the problem's inference and under its constraints.
+    pub fn evaluate(&self, model: &dyn Model, x: &Corpus, decode: Decode) -> Result<Evaluation> {
+        let map = model.log_linear().map(|model| model.map().clone());
+        evaluate_bound(&*self.bind(model, x)?, map, x, self.inference, decode)
+    }
+}
+
+fn evaluate_bound(
+    bound: &dyn BoundModel,
+    map: Option<Arc<FeatureMap>>,
+    x: &Corpus,
+    inference: &dyn Inference,
+    decode: Decode,
+) -> Result<Evaluation> {
     decode.check(inference)?;
     let scored = require_marginals(inference).is_ok();
-    let bound = model.bind(x)?;
     let answers = (0..x.len()).into_par_iter().map_init(
         || (Scratch::new(), Scratch::new()),
         |(memory, scratch), i| {
@@ -168,7 +186,6 @@ pub fn evaluate(
             all.marginals.extend(marginals);
         }
     }
-    let map = model.log_linear().map(|model| model.map().clone());
     Ok(Evaluation {
         data: x.data().clone(),
         predicted,

@@ -11,7 +11,7 @@ use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::feature_map::FeatureMap;
 use crate::inference::Inference;
-use crate::model::Model;
+use crate::model::{BoundModel, Model};
 
 /// Makes a model from labelled data.
 #[typetag::serde(tag = "type")]
@@ -43,6 +43,14 @@ impl<'a> Problem<'a> {
     /// A problem with neither validation data, nor a model to begin with, nor constraints.
     pub fn new(train: &'a Corpus, map: &'a Arc<FeatureMap>, inference: &'a dyn Inference) -> Self {
         Problem { train, valid: None, map, inference, start: None, forbidden: None }
+    }
+
+    /// Binds a model to a corpus under the problem's constraints.
+    pub fn bind<'m>(&self, model: &'m dyn Model, x: &'m Corpus) -> Result<Box<dyn BoundModel + 'm>>
+    where
+        'a: 'm,
+    {
+        self.forbidden.map_or_else(|| model.bind(x), |forbidden| forbidden.bind(model, x))
     }
 
     /// The weights of the model to begin with, or zeros.

@@ -1,6 +1,6 @@
 use crf_core::metrics::ErrorRate;
 use crf_core::plugin::{Named, named_list};
-use crf_core::{Decode, Error, Fit, Learner, Metric as _, Next, Problem, Result, Run, evaluate, require};
+use crf_core::{Decode, Error, Fit, Learner, Metric as _, Next, Problem, Result, Run, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +40,7 @@ impl Learner for BestOf {
         for learner in &self.learners {
             // Who watches would see iterations of learners that are not taken.
             let fit = learner.fit(problem, &mut Run::new(run.seed, &mut |_| Next::Continue))?;
-            let error =
-                ErrorRate {}.measure(&evaluate(&*fit.model, judge, problem.inference, self.decode)?)?;
+            let error = ErrorRate {}.measure(&problem.evaluate(&*fit.model, judge, self.decode)?)?;
             if best.as_ref().is_none_or(|(least, _)| error < *least) {
                 best = Some((error, fit));
             }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crf_core::metrics::ErrorRate;
 use crf_core::{
     Candidate, Corpus, Decode, Error, FeatureMap, Learner, LogLinear, Metric as _, Model, Next, Problem,
-    Result, Run, Selector, Stop, evaluate,
+    Result, Run, Selector, Stop,
 };
 
 use crate::trail::narrow;
@@ -157,7 +157,7 @@ impl Before {
 
 /// The share of positions of some data that a model labels wrongly.
 pub(crate) fn error(model: &dyn Model, on: &Corpus, problem: &Problem<'_>, decode: Decode) -> Result<f64> {
-    ErrorRate {}.measure(&evaluate(model, on, problem.inference, decode)?)
+    ErrorRate {}.measure(&problem.evaluate(model, on, decode)?)
 }
 
 /// The model of a candidate that comes with weights; the selector `tag` can do nothing with one that does not.

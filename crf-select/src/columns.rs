@@ -70,6 +70,11 @@ pub(crate) fn known(label: Option<Label>) -> Option<Label> {
     label.filter(|&label| !Dataset::is_foreign(label))
 }
 
+/// How often each position counts.
+pub(crate) fn weights(data: &Dataset) -> Vec<f64> {
+    (0..data.len()).flat_map(|i| std::iter::repeat_n(data.weight(i), data.range(i).len())).collect()
+}
+
 /// A sparse matrix by columns.
 struct Transposed {
     starts: Vec<usize>, // [columns + 1]
@@ -85,13 +90,24 @@ impl Transposed {
         n_columns: usize,
     ) -> Self {
         let mut starts = vec![0; n_columns + 1];
-        (0..rows.len()).for_each(|r| rows.for_each(r, |g, _| starts[g as usize + 1] += 1));
+        // A function that stands twice in a row has the sum of its values there.
+        let mut last = vec![u32::MAX; n_columns];
+        (0..rows.len()).for_each(|r| {
+            rows.for_each(r, |g, _| {
+                let is_new = std::mem::replace(&mut last[g as usize], r as u32) != r as u32;
+                starts[g as usize + 1] += usize::from(is_new);
+            });
+        });
         constants.clone().for_each(|(g, _, at)| starts[g as usize + 1] += at.len());
         (0..n_columns).for_each(|g| starts[g + 1] += starts[g]);
         let mut next = starts.clone();
         let (mut of, mut values) = (vec![0; starts[n_columns]], vec![0.0; starts[n_columns]]);
         let mut put = |r: u32, g: u32, value: f64| {
             let at = &mut next[g as usize];
+            if *at > starts[g as usize] && of[*at - 1] == r {
+                values[*at - 1] += value;
+                return;
+            }
             (of[*at], values[*at]) = (r, value);
             *at += 1;
         };
@@ -103,5 +119,20 @@ impl Transposed {
     fn column(&self, g: u32) -> impl Iterator<Item = (u32, f64)> {
         let range = self.starts[g as usize]..self.starts[g as usize + 1];
         self.rows[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_that_stands_twice_in_a_row_is_there_once_with_the_sum() {
+        let mut rows = Rows::default();
+        rows.push([(0, 1.0), (1, 3.0), (0, 1.0)]);
+        rows.push([(1, 1.0), (1, 0.5)]);
+        let columns = Transposed::new(&rows, [(2, 4.0, &[0, 1][..])].into_iter(), 3);
+        let all: Vec<Vec<(u32, f64)>> = (0..3).map(|g| columns.column(g).collect()).collect();
+        assert_eq!(all, [vec![(0, 2.0)], vec![(0, 3.0), (1, 1.5)], vec![(0, 4.0), (1, 4.0)]]);
     }
 }

@@ -25,10 +25,10 @@ impl Selector for Correlation {
         let scores = score_functions(problem.map, problem.train, |seen, totals, targets| {
             let (n, mut sum, mut square, mut of) =
                 (totals.iter().sum::<f64>(), 0.0, 0.0, vec![0.0; totals.len()]);
-            for (target, value) in seen {
-                sum += value;
-                square += value * value;
-                of[target as usize] += value;
+            for (target, value, weight) in seen {
+                sum += weight * value;
+                square += weight * value * value;
+                of[target as usize] += weight * value;
             }
             let r = |&target: &u32| {
                 let (with, count) = (of[target as usize], totals[target as usize]);

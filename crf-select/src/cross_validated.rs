@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Decode, Error, Next, Problem, Result, Run, Selector, Stop, require};
+use crf_core::{Candidate, Decode, Error, Next, Problem, Result, Run, Selector, Stop, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,15 +69,22 @@ impl Selector for CrossValidated {
         let best = (0..n_common).min_by(|a, b| sum(a).total_cmp(&sum(b)));
         // Where a fold has no candidate, nothing is worth a feature.
         let Some(best) = best else { return Ok(Stop::Holdout) };
-        let mut n = 0;
+        // On all sequences the path may end before; its last candidate is then the nearest.
+        let (mut n, mut last) = (0, None);
         self.of.path(problem, run, &mut |candidate| {
             n += 1;
             if n <= best {
+                let weights = candidate.weights.map(<[f64]>::to_vec);
+                last = Some((candidate.features.to_vec(), weights, candidate.objective, candidate.seconds));
                 return Ok(Next::Continue);
             }
+            last = None;
             emit(candidate)?;
             Ok(Next::Stop)
         })?;
+        if let Some((features, weights, objective, seconds)) = last {
+            emit(Candidate { features: &features, weights: weights.as_deref(), objective, seconds })?;
+        }
         Ok(Stop::Holdout)
     }
 }

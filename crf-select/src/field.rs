@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crf_core::{Problem, Result, Run};
+use crf_core::{Problem, Result, Run, Stop};
 use crf_learn::{Likelihood, Objective, Penalised, Penalty, Point, Sharded, StopRule, descend};
 
 use crate::steps::Steps;
@@ -99,7 +99,7 @@ impl<'a> Field<'a> {
         features.iter().zip(w).for_each(|(&k, &w)| self.w[k] = w);
     }
 
-    /// Trains the weights of some candidates, from where they are, and looks; the penalised objective.
+    /// Trains the weights of some candidates, from where they are, and looks; the penalised objective, and why training stopped.
     pub(crate) fn train(
         &mut self,
         features: &[usize],
@@ -107,13 +107,13 @@ impl<'a> Field<'a> {
         rule: &StopRule,
         steps: &mut Steps,
         run: &mut Run<'_>,
-    ) -> Result<f64> {
+    ) -> Result<(f64, Stop)> {
         self.restrict(features, penalty, |field, f, at| {
             let steps = steps.on(f, features, &run.seed)?;
-            descend(f, at, steps, rule, None, (Vec::new(), 0), run)?;
+            let trace = descend(f, at, steps, rule, None, (Vec::new(), 0), run)?;
             field.move_to(features, &at.w);
             field.look()?;
-            Ok(at.value)
+            Ok((at.value, trace.stop))
         })
     }
 }

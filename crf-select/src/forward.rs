@@ -76,7 +76,7 @@ impl Rounds {
             let n_chosen = chosen.iter().filter(|&&chosen| chosen).count();
             let room = self.most.map_or(n, |most| most.saturating_sub(n_chosen)).min(self.per_round);
             if room == 0 {
-                return Ok(Stop::Budget);
+                return Ok(if n == 0 { end } else { Stop::Budget });
             }
             if n_fruitless == 0 {
                 scores.fill(0.0);
@@ -99,7 +99,10 @@ impl Rounds {
             best.iter().for_each(|&k| chosen[k] = true);
             let features: Vec<usize> = (0..n).filter(|&k| chosen[k]).collect();
             let before = field.stand();
-            let now = field.train(&features, &penalty, &self.stop, &mut steps, run)?;
+            let (now, stop) = field.train(&features, &penalty, &self.stop, &mut steps, run)?;
+            if stop == Stop::Observer {
+                return Ok(stop);
+            }
             if objective - now <= LEAST_FALL * objective.abs() {
                 field.go_back(before);
                 n_fruitless += 1;

@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Decode, Learner as _, LogLinear, Model, Next, Problem, Result, Run, Seed, Selector, Stop, evaluate,
-    require,
+    Decode, Learner as _, LogLinear, Model, Next, Problem, Result, Run, Seed, Selector, Stop, require,
 };
 use crf_learn::{Mle, Pairing};
 use rayon::prelude::*;
@@ -66,8 +65,11 @@ impl Trials<'_> {
     /// How likely the data are by which models are compared.
     fn quality(model: &dyn Model, problem: &Problem<'_>) -> Result<f64> {
         let on = problem.valid.unwrap_or(problem.train);
-        let evaluation = evaluate(model, on, problem.inference, Decode::Posterior)?;
-        Ok(evaluation.probabilities()?.log_likelihood.iter().sum())
+        let evaluation = problem.evaluate(model, on, Decode::Posterior)?;
+        let each = evaluation.probabilities()?.log_likelihood.iter().enumerate();
+        // Labels that training has not are impossible to every model.
+        let possible = each.filter(|(_, log)| log.is_finite());
+        Ok(possible.map(|(i, log)| on.data().weight(i) * log).sum())
     }
 
     fn model(field: &Field<'_>, features: &[usize]) -> Result<LogLinear> {
@@ -88,7 +90,14 @@ impl Score for Trials<'_> {
             let mut features = support.clone();
             features.insert(features.partition_point(|&other| other < k), k);
             let start = Self::model(field, &features)?;
-            let problem = Problem { map: start.map(), valid: None, start: Some(&start), ..field.problem };
+            let train = field.problem.train.restricted(start.map());
+            let problem = Problem {
+                map: start.map(),
+                train: &train,
+                valid: None,
+                start: Some(&start),
+                ..field.problem
+            };
             let fit = self.learner.fit(&problem, &mut Run::new(self.seed, &mut |_| Next::Continue))?;
             Ok(Self::quality(&*fit.model, &field.problem)? - now)
         });

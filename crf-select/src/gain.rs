@@ -34,11 +34,12 @@ struct Singles {
     g: Vec<f64>,
 }
 
-/// A position at which two labels have a G.
+/// A position at which two labels have a G, or that does not count once.
 #[derive(Debug)]
 struct Pair {
     terms: [(f64, f64); 2], // p_t(y) and G_t(y)
     others: f64,            // the probability of all other labels
+    weight: f64,
 }
 
 /// No exponent is larger than this: beyond it a feature that fires on true labels only would go on to infinity.
@@ -58,14 +59,19 @@ impl Gain {
         self.pairs.clear();
     }
 
-    /// Adds a position that has so many labels, one of them with a G: its probability, G of it, and whether it is the true one.
+    /// Adds a position that counts `weight` times and has so many labels, one of them with a G: its probability, G of it, and
+    /// whether it is the true one.
     #[inline(always)]
-    pub(crate) fn single(&mut self, (probability, g, is_true): (f64, f64, bool), n_labels: usize) {
+    pub(crate) fn single(&mut self, one: (f64, f64, bool), n_labels: usize, weight: f64) {
+        let (probability, g, is_true) = one;
         // A label without another has its probability whatever the weight.
         if g == 0.0 || n_labels == 1 {
             return;
         }
-        self.note(g, is_true);
+        if weight != 1.0 {
+            return self.put([one, (0.0, 0.0, false)], 1.0 - probability, weight);
+        }
+        self.note(g, is_true, 1.0);
         if let Some(tests) = self.tests.iter_mut().find(|tests| tests.g == g || tests.g == 0.0) {
             tests.g = g;
             tests.p.push(probability);
@@ -76,18 +82,22 @@ impl Gain {
     }
 
     /// Adds a position with two labels that have a G, among so many.
-    pub(crate) fn pair(&mut self, labels: [(f64, f64, bool); 2], n_labels: usize) {
-        labels.iter().for_each(|&(_, g, is_true)| self.note(g, is_true));
-        let terms = labels.map(|(probability, g, _)| (probability, g));
+    pub(crate) fn pair(&mut self, labels: [(f64, f64, bool); 2], n_labels: usize, weight: f64) {
         // Where all labels are named, what rounding leaves is not theirs.
-        let others = if n_labels == 2 { 0.0 } else { 1.0 - terms[0].0 - terms[1].0 };
-        self.pairs.push(Pair { terms, others: others.max(0.0) });
+        let others = if n_labels == 2 { 0.0 } else { 1.0 - labels[0].0 - labels[1].0 };
+        self.put(labels, others, weight);
+    }
+
+    fn put(&mut self, labels: [(f64, f64, bool); 2], others: f64, weight: f64) {
+        labels.iter().for_each(|&(_, g, is_true)| self.note(g, is_true, weight));
+        let terms = labels.map(|(probability, g, _)| (probability, g));
+        self.pairs.push(Pair { terms, others: others.max(0.0), weight });
     }
 
     #[inline(always)]
-    fn note(&mut self, g: f64, is_true: bool) {
+    fn note(&mut self, g: f64, is_true: bool, weight: f64) {
         self.largest = self.largest.max(g.abs());
-        self.observed += if is_true { g } else { 0.0 };
+        self.observed += if is_true { weight * g } else { 0.0 };
     }
 
     /// The gain at μ, its derivative, and minus its second derivative.
@@ -104,7 +114,7 @@ impl Gain {
         value -= log_z;
         slope -= mean;
         curvature += variance;
-        for Pair { terms, others } in &self.pairs {
+        for Pair { terms, others, weight } in &self.pairs {
             let (mut z, mut mean, mut square) = (*others, 0.0, 0.0);
             for &(p, g) in terms {
                 let power = (mu * g).exp();
@@ -113,9 +123,9 @@ impl Gain {
                 square += p * power * g * g;
             }
             mean /= z;
-            value -= z.ln();
-            slope -= mean;
-            curvature += square / z - mean * mean;
+            value -= weight * z.ln();
+            slope -= weight * mean;
+            curvature += weight * (square / z - mean * mean);
         }
         [value - 0.5 * prior * mu * mu, slope - prior * mu, curvature + prior]
     }
@@ -141,7 +151,7 @@ impl Gain {
             }
             let step = slope / curvature;
             // What is left to gain is about half of this.
-            if (slope * step).abs() <= 1e-8 * (1e-3 + best.0) || high - low <= 1e-12 * limit {
+            if slope == 0.0 || (slope * step).abs() <= 1e-8 * (1e-3 + best.0) || high - low <= 1e-12 * limit {
                 break;
             }
             // Steps that do not shrink may go to and fro for long.
@@ -181,7 +191,7 @@ impl Kernel for OfTests<'_> {
             let mut product = [1.0; LANES];
             for p in vectors {
                 for j in 0..LANES {
-                    let factor = 1.0 + p[j] * (z - 1.0);
+                    let factor = (1.0 - p[j]) + p[j] * z;
                     let q = p[j] * z / factor;
                     product[j] *= factor;
                     mean[j] += q;
@@ -191,7 +201,7 @@ impl Kernel for OfTests<'_> {
             log += product.iter().map(|product: &f64| product.ln()).sum::<f64>();
         }
         for p in rest {
-            let factor = 1.0 + p * (z - 1.0);
+            let factor = (1.0 - p) + p * z;
             let q = p * z / factor;
             log += factor.ln();
             mean[0] += q;
@@ -254,34 +264,39 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Positions of three labels, one at least without a G: probabilities, G, and which label is true.
-    fn positions() -> impl Strategy<Value = Vec<([f64; 3], [f64; 3], usize)>> {
+    /// A position of three labels, one at least without a G: probabilities, G, which label is true, and how often it counts.
+    type Position = ([f64; 3], [f64; 3], usize, f64);
+
+    fn positions() -> impl Strategy<Value = Vec<Position>> {
         let g = prop_oneof![3 => Just(0.0), 2 => Just(1.0), 1 => -3.0..3.0];
-        let position = ([0.01..1.0, 0.01..1.0, 0.01..1.0], [g.clone(), g], 0..3_usize, 0..3_usize);
-        let position = position.prop_map(|(p, [a, b], y, turns)| {
+        // Some labels are as good as certain.
+        let p = || prop_oneof![5 => 0.01..1.0, 1 => Just(1e-20)];
+        let weight = prop_oneof![4 => Just(1.0), 1 => 0.1..3.0];
+        let position = ([p(), p(), p()], [g.clone(), g], 0..3_usize, 0..3_usize, weight);
+        let position = position.prop_map(|(p, [a, b], y, turns, weight)| {
             let mut g = [a, b, 0.0];
             g.rotate_left(turns);
-            (p, g, y)
+            (p, g, y, weight)
         });
-        proptest::collection::vec(position, 1..60)
+        proptest::collection::vec(position, 1..300)
     }
 
-    fn gain(positions: &[([f64; 3], [f64; 3], usize)]) -> (Gain, impl Fn(f64, f64) -> f64) {
+    fn gain(positions: &[Position]) -> (Gain, impl Fn(f64, f64) -> f64) {
         let mut gain = Gain::default();
         let normal = |p: &[f64; 3]| p.map(|x| x / p.iter().sum::<f64>());
-        for (p, g, y) in positions {
+        for (p, g, y, weight) in positions {
             let of = |k: usize| (normal(p)[k], g[k], k == *y);
             match (0..3).filter(|&k| g[k] != 0.0).collect::<Vec<_>>()[..] {
-                [] => gain.single(of(0), 3),
-                [k] => gain.single(of(k), 3),
-                [k, l] => gain.pair([of(k), of(l)], 3),
+                [] => gain.single(of(0), 3, *weight),
+                [k] => gain.single(of(k), 3, *weight),
+                [k, l] => gain.pair([of(k), of(l)], 3, *weight),
                 _ => unreachable!("one of three is zero"),
             }
         }
         let brute = move |mu: f64, prior: f64| {
-            let of = |(p, g, y): &([f64; 3], [f64; 3], usize)| {
+            let of = |(p, g, y, weight): &Position| {
                 let z: f64 = (0..3).map(|k| normal(p)[k] * (mu * g[k]).exp()).sum();
-                mu * g[*y] - z.ln()
+                weight * (mu * g[*y] - z.ln())
             };
             positions.iter().map(of).sum::<f64>() - 0.5 * prior * mu * mu
         };

@@ -38,7 +38,7 @@ impl Lists {
             let map = Arc::new(narrow(problem.map, &list));
             let train = problem.train.restricted(&map);
             let listed = Problem { map: &map, train: &train, ..*problem };
-            let (size, away_before, mut is_told, mut last) = (shown, away, false, None);
+            let (size, away_before, mut has_grown, mut last) = (shown, away, false, None);
             let stop = path(&listed, run, &mut |candidate: Candidate<'_>| {
                 if candidate.features.len() <= shown {
                     return Ok(Next::Continue);
@@ -48,15 +48,14 @@ impl Lists {
                 let (began, seconds) = (Instant::now(), candidate.seconds - away_before);
                 let next = emit(Candidate { features: &features, seconds, ..candidate })?;
                 away += began.elapsed().as_secs_f64();
-                is_told = next == Next::Stop;
                 // Without weights there is nothing to look from.
-                last = candidate.weights.filter(|_| !is_whole).map(|weights| (features, weights.to_vec()));
-                let has_grown = last.is_some() && shown as f64 >= self.growth * size as f64;
-                Ok(if is_told || has_grown { Next::Stop } else { Next::Continue })
+                let weights = candidate.weights.filter(|_| !is_whole && next == Next::Continue);
+                last = weights.map(|weights| (features, weights.to_vec()));
+                has_grown = last.is_some() && shown as f64 >= self.growth * size as f64;
+                Ok(if has_grown { Next::Stop } else { next })
             })?;
-            let Some((features, weights)) = last.filter(|_| !is_told && stop != Stop::Budget) else {
-                return Ok(stop);
-            };
+            let is_used_up = matches!(stop, Stop::Converged | Stop::NoProgress);
+            let Some((features, weights)) = last.filter(|_| has_grown || is_used_up) else { return Ok(stop) };
             field.w.fill(0.0);
             field.move_to(&features, &weights);
             field.look()?;

@@ -11,12 +11,14 @@ use crate::field::Field;
 use crate::lists::Lists;
 use crate::mean::Mean;
 use crate::penalties::Penalties;
+use crate::steps::Steps;
 use crate::trail::{Emit, Trail};
 
 /// The ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon & Lin 2006).
 ///
 /// It is there to choose features; the survivors are then to be trained by `mle`. All candidates are looked at now and then
-/// only, so a feature may enter some values of λ late. For sets that are too large even so, `keep` makes two stages of it.
+/// only, so a feature may enter some values of λ late. For sets that are too large even so, `keep` makes two stages of it. Candidates
+/// are shown when the paths of all pieces have been followed to their ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MEstimatorPath {
@@ -87,7 +89,7 @@ impl Selector for MEstimatorPath {
                 return Ok(Next::Continue);
             }
             largest = size;
-            emit(Candidate { weights: None, ..candidate })
+            emit(Candidate { weights: None, objective: None, ..candidate })
         };
         let (all, n_state) = (problem.map.len(), problem.map.state().len());
         if self.patches == Patches::Positions || n_state == 0 || n_state == all {
@@ -113,7 +115,7 @@ impl Piece {
     /// The piece's last point whose λ is not below that of the path.
     fn at(&self, lambda: f64) -> Option<&Point> {
         let least = lambda * (1.0 - 1e-9);
-        self.points[..self.points.partition_point(|point| point.lambda / self.factor >= least)].last()
+        self.points.iter().rfind(|point| point.lambda / self.factor >= least)
     }
 }
 
@@ -129,13 +131,14 @@ struct Point {
 /// The mean number of positions in a row that have the same label.
 fn run_length(problem: &Problem<'_>) -> f64 {
     let data = problem.train.data();
-    let mut n_runs = 0;
+    let (mut n_positions, mut n_runs) = (0.0, 0.0);
     for i in 0..data.len() {
         let (shape, labels) = (data.shape(i), &data.labels()[data.range(i)]);
         let ends = (0..shape.n_edges()).map(|e| shape.ends(e));
-        n_runs += 1 + ends.filter(|&(u, v)| labels[u] != labels[v]).count();
+        n_positions += data.weight(i) * labels.len() as f64;
+        n_runs += data.weight(i) * (1 + ends.filter(|&(u, v)| labels[u] != labels[v]).count()) as f64;
     }
-    (data.n_positions() as f64 / n_runs as f64).max(1.0)
+    if n_runs > 0.0 { n_positions / n_runs } else { 1.0 }
 }
 
 /// The M-estimator, as an objective among others.
@@ -152,8 +155,13 @@ impl MEstimatorPath {
         run: &mut Run<'_>,
         emit: &mut Emit<'_>,
     ) -> Result<Stop> {
-        let slopes = self.slopes(problem)?;
-        let steepest = |piece: &Piece| slopes[piece.features.clone()].iter().copied().fold(0.0, f64::max);
+        let rho = Rho::uniform(problem.map);
+        let of = centred(&rho);
+        let mut field = Field::new(problem, &of)?;
+        if self.penalties.begin(&mut field, &mut Steps::new(self.penalties.dense), run)? == Stop::Observer {
+            return Ok(Stop::Observer);
+        }
+        let steepest = |piece: &Piece| self.penalties.steepest(&field, piece.features.clone());
         let first = pieces.iter().map(|piece| steepest(piece) / piece.factor).fold(0.0, f64::max);
         let mut stop = Stop::Converged;
         for piece in &mut pieces {
@@ -173,6 +181,9 @@ impl MEstimatorPath {
                 });
                 Ok(Next::Continue)
             })?;
+            if end == Stop::Observer {
+                return Ok(end);
+            }
             if end != Stop::Converged {
                 stop = end;
             }
@@ -226,15 +237,19 @@ impl MEstimatorPath {
             let own: Vec<usize> = candidate.features.iter().map(|&k| features.start + k).collect();
             emit(Candidate { features: &own, ..candidate }, falls.get())
         };
-        let share = |keep: usize| (keep.min(problem.map.len()) * features.len()).div_ceil(problem.map.len());
+        let share =
+            |keep: usize| (keep.min(problem.map.len()) * features.len()).div_ceil(problem.map.len().max(1));
         let Some(keep) = self.keep.map(share).filter(|&keep| keep < features.len()) else {
             return follow(&piece, first, run, emit);
         };
         let rho = Rho::uniform(&map);
         let of = centred(&rho);
         let mut field = Field::new(&piece, &of)?;
+        if penalties.begin(&mut field, &mut Steps::new(penalties.dense), run)? == Stop::Observer {
+            return Ok(Stop::Observer);
+        }
         // Every list begins with the same λ, so that a λ means the same on all of them.
-        let first = first.or(field.gradient.iter().map(|slope| slope.abs()).reduce(f64::max));
+        let first = first.or_else(|| Some(penalties.steepest(&field, 0..map.len())));
         let lists = Lists { keep, growth: LIST_GROWTH };
         lists.follow(
             &piece,
@@ -243,12 +258,5 @@ impl MEstimatorPath {
             run,
             emit,
         )
-    }
-
-    /// |∂J/∂w| of all candidates at w = 0, which is the same for a piece and for all together.
-    fn slopes(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        let rho = Rho::uniform(problem.map);
-        let of = centred(&rho);
-        Ok(Field::new(problem, &of)?.gradient.iter().map(|slope| slope.abs()).collect())
     }
 }

@@ -1,14 +1,13 @@
 use std::borrow::Cow;
 
 use crf_core::{
-    Corpus, Decode, FeatureMap, Label, LogLinear, Model as _, Problem, Result, Run, Scratch, Selector, Stop,
-    Target, evaluate, require,
+    Decode, FeatureMap, Label, LogLinear, Problem, Result, Run, Scratch, Selector, Stop, Target, require,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::Columns;
+use crate::columns::{Columns, weights};
 use crate::field::{Field, likelihood};
 use crate::forward::{Rounds, Score};
 use crate::gain::Gain;
@@ -139,7 +138,7 @@ impl Score for Gains<'_> {
         let (problem, support) = (&field.problem, field.support());
         let map = narrow(problem.map, &support).into();
         let model = LogLinear::new(map, Field::part(&field.w, &support))?;
-        let now = evaluate(&model, problem.train, problem.inference, Decode::Posterior)?;
+        let now = problem.evaluate(&model, problem.train, Decode::Posterior)?;
         let data = problem.train.data();
         let (mut starts, mut at) = (Vec::with_capacity(data.n_positions() + 1), 0);
         for i in 0..data.len() {
@@ -151,12 +150,13 @@ impl Score for Gains<'_> {
         let mut view = View {
             probabilities: Cow::Borrowed(&now.probabilities()?.marginals),
             starts,
+            weights: weights(data),
             truth: data.labels(),
             likely: &now.predicted,
             settings: self.settings,
         };
         if self.settings.probabilities == Probabilities::Conditional {
-            view.probabilities = Cow::Owned(view.conditionals(&model, problem.train)?);
+            view.probabilities = Cow::Owned(view.conditionals(&model, problem)?);
         }
         for (candidate, &is_chosen) in self.candidates.iter_mut().zip(chosen) {
             candidate.is_chosen = is_chosen;
@@ -181,15 +181,19 @@ impl Score for Gains<'_> {
 struct View<'a> {
     probabilities: Cow<'a, [f64]>,
     starts: Vec<usize>, // [positions + 1] where the probabilities of each start
+    weights: Vec<f64>,  // [positions] how often each counts
     truth: &'a [Option<Label>],
     likely: &'a [Label],
     settings: &'a MeanFieldGain,
 }
 
 impl View<'_> {
-    /// Whether a position takes part, and with which true label.
-    fn counts(&self, t: usize) -> Option<Label> {
-        self.truth[t].filter(|&label| self.settings.positions == Positions::All || label != self.likely[t])
+    /// Whether a position takes part, with which true label and how often.
+    fn counts(&self, t: usize) -> Option<(Label, f64)> {
+        let is_wrong = |label| label != self.likely[t];
+        let truth =
+            self.truth[t].filter(|&label| self.settings.positions == Positions::All || is_wrong(label));
+        truth.map(|label| (label, self.weights[t])).filter(|(_, weight)| *weight > 0.0)
     }
 
     /// The probabilities of a position's labels.
@@ -206,10 +210,10 @@ impl View<'_> {
     }
 
     /// The probabilities of all labels beside the neighbours that positions have.
-    fn conditionals(&self, model: &LogLinear, x: &Corpus) -> Result<Vec<f64>> {
-        let (bound, mut memory, mut all) = (model.bind(x)?, Scratch::new(), Vec::new());
-        for i in 0..x.len() {
-            let (p, start) = (bound.fill(i, &mut memory)?, x.data().range(i).start);
+    fn conditionals(&self, model: &LogLinear, problem: &Problem<'_>) -> Result<Vec<f64>> {
+        let (x, bound) = (problem.train, problem.bind(model, problem.train)?);
+        let of_sequence = |memory: &mut Scratch, i: usize| {
+            let (p, start) = (bound.fill(i, memory)?, x.data().range(i).start);
             let (shape, mut scores) = (p.shape(), p.node().to_vec());
             for e in 0..shape.n_edges() {
                 let ((u, v), table) = (shape.ends(e), p.tables().of(e));
@@ -224,14 +228,20 @@ impl View<'_> {
             }
             for n in 0..shape.n_nodes() {
                 let scores = &mut scores[shape.node_at(n)..shape.node_at(n + 1)];
-                let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let mut most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                if most == f64::NEG_INFINITY {
+                    // Beside these neighbours no label is possible, and none less than another.
+                    scores.fill(0.0);
+                    most = 0.0;
+                }
                 scores.iter_mut().for_each(|score| *score = (*score - most).exp());
                 let sum: f64 = scores.iter().sum();
                 scores.iter_mut().for_each(|score| *score /= sum);
             }
-            all.extend(scores);
-        }
-        Ok(all)
+            Ok(scores)
+        };
+        let all = (0..x.len()).into_par_iter().map_init(Scratch::new, of_sequence);
+        Ok(all.collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// Calls `f` with each candidate of one function that is not chosen, and with its gain.
@@ -271,10 +281,10 @@ impl View<'_> {
     /// Collects the terms of state features with these labels.
     fn fill_state(&self, columns: &Columns, function: u32, labels: &[Label], gains: &mut [Gain]) {
         columns.for_each_position(function, |t, value| {
-            let Some(truth) = self.counts(t) else { return };
+            let Some((truth, weight)) = self.counts(t) else { return };
             let p = self.at(t);
             for (gain, &label) in gains.iter_mut().zip(labels) {
-                gain.single((p[label as usize], value, truth == label), p.len());
+                gain.single((p[label as usize], value, truth == label), p.len(), weight);
             }
         });
     }
@@ -282,7 +292,7 @@ impl View<'_> {
     /// Collects the terms of transition features from one label to these, which are in ascending order.
     fn fill_transitions(&self, sights: &Sights, tail: Label, heads: &[Label], gains: &mut [Gain]) {
         for (t, seen) in sights.positions() {
-            let Some(truth) = self.counts(t) else { continue };
+            let Some((truth, weight)) = self.counts(t) else { continue };
             let p = self.at(t);
             let of = |label: Label, g: f64| (p[label as usize], g, truth == label);
             // A position is the head of edges from such a tail, the tail of edges to some head, or both.
@@ -291,16 +301,18 @@ impl View<'_> {
                     if let Other::Head(head) = sight.other
                         && let Ok(place) = heads.binary_search(&head)
                     {
-                        gains[place].single(of(tail, sight.g), p.len());
+                        gains[place].single(of(tail, sight.g), p.len(), weight);
                     }
                 }
                 continue;
             };
             for (gain, &head) in gains.iter_mut().zip(heads) {
                 match seen.of(Other::Head(head)) {
-                    None => gain.single(of(head, as_head), p.len()),
-                    Some(as_tail) if tail == head => gain.single(of(head, as_head + as_tail), p.len()),
-                    Some(as_tail) => gain.pair([of(head, as_head), of(tail, as_tail)], p.len()),
+                    None => gain.single(of(head, as_head), p.len(), weight),
+                    Some(as_tail) if tail == head => {
+                        gain.single(of(head, as_head + as_tail), p.len(), weight)
+                    }
+                    Some(as_tail) => gain.pair([of(head, as_head), of(tail, as_tail)], p.len(), weight),
                 }
             }
         }
@@ -324,13 +336,13 @@ impl Memory {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crf_core::{Alphabet, Channel, ChannelKind, DatasetBuilder, Features, Schema, Seed, Value};
+    use crf_core::{Alphabet, Channel, ChannelKind, Corpus, DatasetBuilder, Features, Schema, Seed, Value};
     use crf_inference::ForwardBackward;
     use crf_learn::{Conditionals, Sharded};
     use rand::RngExt as _;
     use std::sync::Arc;
 
-    /// Three chains over three labels, drawn anew for each seed.
+    /// Three chains over three labels that do not count alike, drawn anew for each seed.
     fn corpus(seed: u64) -> (Corpus, Arc<crf_core::FeatureMap>) {
         let mut draw = Seed::new(seed).rng();
         let channel = Channel { name: "x".into(), kind: ChannelKind::Real };
@@ -343,7 +355,7 @@ mod tests {
             }
             data.end_chain().unwrap();
         }
-        let data = data.finish();
+        let data = data.finish().reweighted(|i| [1.0, 0.5, 2.0][i]).unwrap();
         let features: Features = serde_json::from_str(
             r#"["intercept", "transition", {"state": "value"}, {"transition": {"type": "threshold", "at": [0.0]}}]"#,
         )
@@ -368,11 +380,12 @@ mod tests {
             let mut view = View {
                 probabilities: Cow::Borrowed(&[]),
                 starts: (0..=n_positions).map(|t| 3 * t).collect(),
+                weights: weights(corpus.data()),
                 truth: corpus.data().labels(),
                 likely: &vec![0; n_positions],
                 settings: &settings,
             };
-            view.probabilities = Cow::Owned(view.conditionals(&model, &corpus).unwrap());
+            view.probabilities = Cow::Owned(view.conditionals(&model, &problem).unwrap());
             let mut objective = Sharded::new(Conditionals::new(&problem).unwrap());
             let mut value = |w: &[f64]| objective.evaluate(w, &mut vec![0.0; map.len()]).unwrap();
             let (columns, mut candidates) = (Columns::new(&map, &corpus), candidates(&map));

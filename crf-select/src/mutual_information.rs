@@ -56,10 +56,10 @@ fn table(mut seen: Seen, totals: &[f64], bins: usize) -> (Vec<Vec<f64>>, Vec<f64
             in_bin = 0;
         }
         in_bin += same.len();
-        for &(target, _) in same {
+        for &(target, _, weight) in same {
             let last = table.len() - 1;
-            table[last][target as usize] += 1.0;
-            table[0][target as usize] -= 1.0;
+            table[last][target as usize] += weight;
+            table[0][target as usize] -= weight;
         }
     }
     let of_bin = table.iter().map(|bin| bin.iter().sum()).collect();
@@ -87,17 +87,17 @@ mod tests {
     #[test]
     fn information_is_that_of_the_table() {
         // A function that says all about the first of two equally frequent targets, and one that says nothing.
-        let all: Seen = (0..50).map(|_| (0, 1.0)).collect();
+        let all: Seen = (0..50).map(|_| (0, 1.0, 1.0)).collect();
         let (full, of_bin) = table(all, &[50.0, 50.0], 10);
         assert!((information(&full, &of_bin, &[50.0, 50.0], 0) - 2.0_f64.ln()).abs() < 1e-12);
-        let half: Seen = (0..50).map(|i| (i % 2, 1.0)).collect();
+        let half: Seen = (0..50).map(|i| (i % 2, 1.0, 1.0)).collect();
         let (none, of_bin) = table(half, &[50.0, 50.0], 10);
         assert!(information(&none, &of_bin, &[50.0, 50.0], 1).abs() < 1e-12);
     }
 
     #[test]
     fn bins_have_equal_frequency_and_never_part_equal_values() {
-        let seen: Seen = [1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0].iter().map(|&value| (0, value)).collect();
+        let seen: Seen = [1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0].iter().map(|&value| (0, value, 1.0)).collect();
         let (_, of_bin) = table(seen, &[9.0], 3);
         assert_eq!(of_bin, [2.0, 3.0, 3.0, 1.0]);
     }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crf_core::{Next, Result, Run, Stop, require};
 use crf_learn::{Function as _, Penalty, StopRule, descend};
 use schemars::JsonSchema;
@@ -40,7 +42,7 @@ pub struct Penalties {
     pub dense: usize,
     /// A point is solved when the pseudo-gradient is no longer than this times λ and max(1, ‖w‖).
     pub tolerance: f64,
-    /// Iterations after which a point counts as solved.
+    /// Iterations after which a point counts as solved; at least 1.
     pub iterations: u32,
 }
 
@@ -71,8 +73,33 @@ impl Penalties {
         require(inside(self.floor), "floor", "above 0 and below 1", self.floor)?;
         require(self.most != Some(0), "most", "at least 1", 0)?;
         require(self.batch >= 1, "batch", "at least 1", self.batch)?;
+        require(self.iterations >= 1, "iterations", "at least 1", self.iterations)?;
         let fine = self.tolerance.is_finite() && self.tolerance > 0.0;
         require(fine, "tolerance", "a finite number above 0", self.tolerance)
+    }
+
+    /// The features without a penalty, ascending.
+    fn exempt(&self, field: &Field<'_>) -> Vec<usize> {
+        let map = field.problem.map;
+        (0..map.len()).filter(|&k| self.exempt_intercepts && map.is_intercept(k)).collect()
+    }
+
+    /// Trains the features without a penalty, as far as there are any.
+    pub(crate) fn begin(&self, field: &mut Field<'_>, steps: &mut Steps, run: &mut Run<'_>) -> Result<Stop> {
+        let exempt = self.exempt(field);
+        if exempt.is_empty() {
+            return Ok(Stop::Converged);
+        }
+        let none = Penalty { l1: 0.0, l2: 0.0, exempt_intercepts: true };
+        let rule = StopRule { delta: 0.0, ..StopRule::default() };
+        field.train(&exempt, &none, &rule, steps, run).map(|(_, stop)| stop)
+    }
+
+    /// The largest derivative of some candidates that have a penalty.
+    pub(crate) fn steepest(&self, field: &Field<'_>, among: Range<usize>) -> f64 {
+        let exempt = self.exempt(field);
+        let penalised = among.filter(|k| exempt.binary_search(k).is_err());
+        penalised.map(|k| field.gradient[k].abs()).fold(0.0, f64::max)
     }
 
     /// Shows the minima of a field's objective under one λ after the other, from the first below λ_0 on, which may be `given`.
@@ -86,27 +113,22 @@ impl Penalties {
         trail: &mut Trail<'_>,
         run: &mut Run<'_>,
     ) -> Result<Stop> {
-        let map = field.problem.map;
-        let exempt: Vec<usize> =
-            (0..map.len()).filter(|&k| self.exempt_intercepts && map.is_intercept(k)).collect();
+        let (map, exempt) = (field.problem.map, self.exempt(field));
         let mut steps = Steps::new(self.dense);
-        if !exempt.is_empty() {
-            let none = Penalty { l1: 0.0, l2: 0.0, exempt_intercepts: true };
-            let rule = StopRule { delta: 0.0, ..StopRule::default() };
-            field.train(&exempt, &none, &rule, &mut steps, run)?;
+        if self.begin(field, &mut steps, run)? == Stop::Observer {
+            return Ok(Stop::Observer);
         }
-        let penalised = (0..map.len()).filter(|k| exempt.binary_search(k).is_err());
-        let first = given.unwrap_or_else(|| penalised.map(|k| field.gradient[k].abs()).fold(0.0, f64::max));
+        let first = given.unwrap_or_else(|| self.steepest(field, 0..map.len()));
         let mut at = Lambda { looked: first, next: first * self.decay };
         let last = first * self.floor * (1.0 - 1e-9);
-        let mut stop = Stop::Converged;
+        let (mut stop, mut more) = (Stop::Converged, 1);
         while at.next >= last && at.next > 0.0 {
             let strong = at.strong(at.next * look.min(AHEAD));
             let is_needed = |k: usize| !self.screen || field.w[k] != 0.0 || exempt.binary_search(&k).is_ok();
             let mut features: Vec<usize> = (0..map.len()).filter(|&k| is_needed(k)).collect();
             let slope = |k: usize| if is_needed(k) { 0.0 } else { field.gradient[k].abs() };
             let slopes: Vec<f64> = (0..map.len()).map(slope).collect();
-            let batch = self.batch.max(features.len() / 4);
+            let batch = self.batch.max(features.len() / 4).saturating_mul(more);
             let mut newcomers = best_of(&slopes, |k| slopes[k] >= strong, batch + 1);
             let is_cut = newcomers.len() > batch;
             newcomers.truncate(batch);
@@ -114,6 +136,7 @@ impl Penalties {
             features.sort_unstable();
             let outside: Vec<usize> = (0..map.len()).filter(|k| features.binary_search(k).is_err()).collect();
             let penalty = Penalty { l1: at.next, l2: 0.0, exempt_intercepts: self.exempt_intercepts };
+            let mut is_stuck = false;
             let end = field.restrict(&features, &penalty, |field, f, point| {
                 let steps = steps.on(f, &features, &run.seed)?;
                 let mut is_known = true;
@@ -138,8 +161,9 @@ impl Penalties {
                     is_known = at.next <= look * at.looked;
                     if is_known {
                         field.look()?;
-                        let bound = at.next * (1.0 + self.tolerance);
+                        let bound = at.next * (1.0 + self.tolerance * point.length.max(1.0));
                         if outside.iter().any(|&k| field.gradient[k].abs() > bound) {
+                            is_stuck = trace.iterations.is_empty();
                             return Ok(None);
                         }
                     }
@@ -167,6 +191,8 @@ impl Penalties {
             if let Some(end) = end {
                 return Ok(end);
             }
+            // Where nothing moved, the same batch would come again.
+            more = if is_stuck { 2 * more } else { 1 };
         }
         Ok(stop)
     }

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Columns, known};
+use crate::columns::{Columns, known, weights};
 use crate::forward::best_of;
 use crate::trail::Trail;
 
@@ -51,8 +51,8 @@ impl Sizes {
     }
 }
 
-/// What is observed of a function: the label, or pair of labels, and the value wherever it is not zero.
-pub(crate) type Seen = Vec<(u32, f64)>;
+/// What is observed of a function: the label, or pair of labels, the value wherever it is not zero, and how often it counts.
+pub(crate) type Seen = Vec<(u32, f64, f64)>;
 
 /// Scores all features, function by function. `score` gets what is seen of a function, how often each label or pair of
 /// labels occurs where the function could be seen, and the targets to be scored.
@@ -62,7 +62,7 @@ pub(crate) fn score_functions(
     score: impl Fn(Seen, &[f64], &[u32]) -> Vec<f64> + Sync,
 ) -> Vec<f64> {
     let (columns, data, schema) = (Columns::new(map, x), x.data(), map.schema());
-    let labels = data.labels();
+    let (labels, weights) = (data.labels(), weights(data));
     let mut of_kind: Vec<Vec<f64>> =
         (0..schema.kinds().len()).map(|k| vec![0.0; schema.n_labels(k as u16)]).collect();
     let widths: Vec<usize> = (0..schema.relations().len()).map(|r| schema.table_shape(r as u16).1).collect();
@@ -76,24 +76,26 @@ pub(crate) fn score_functions(
         for n in 0..shape.n_nodes() {
             known(labels[start + n])
                 .into_iter()
-                .for_each(|label| of_kind[shape.kind(n) as usize][label as usize] += 1.0);
+                .for_each(|label| of_kind[shape.kind(n) as usize][label as usize] += data.weight(i));
         }
         for e in 0..shape.n_edges() {
             let ((u, v), relation) = (shape.ends(e), shape.relation(e));
             let pair = pair(relation, start + u, start + v);
-            pair.into_iter().for_each(|pair| of_relation[relation as usize][pair as usize] += 1.0);
+            pair.into_iter().for_each(|pair| of_relation[relation as usize][pair as usize] += data.weight(i));
         }
     }
     let state = (0..map.state().n_observations() as u32).into_par_iter().flat_map_iter(|g| {
         let mut seen = Vec::new();
-        columns.for_each_position(g, |t, value| seen.extend(known(labels[t]).map(|label| (label, value))));
+        columns.for_each_position(g, |t, value| {
+            seen.extend(known(labels[t]).map(|label| (label, value, weights[t])));
+        });
         score(seen, &of_kind[map.state().owner(g) as usize], map.state().targets(g))
     });
     let transition = (0..map.transition().n_observations() as u32).into_par_iter().flat_map_iter(|g| {
         let (mut seen, relation) = (Vec::new(), map.transition().owner(g));
         columns.for_each_edge(g, |edge, value| {
             let pair = pair(relation, edge.tail as usize, edge.head as usize);
-            seen.extend(pair.map(|pair| (pair, value)));
+            seen.extend(pair.map(|pair| (pair, value, weights[edge.tail as usize])));
         });
         score(seen, &of_relation[relation as usize], map.transition().targets(g))
     });

@@ -55,6 +55,7 @@ struct Item {
     row: usize,
     owner: u16,
     target: u32,
+    weight: f64,
 }
 
 fn positions(x: &Corpus) -> Vec<Item> {
@@ -63,7 +64,8 @@ fn positions(x: &Corpus) -> Vec<Item> {
         let (shape, range) = (data.shape(i), data.range(i));
         let start = range.start;
         let item = move |row: usize| {
-            Some(Item { row, owner: shape.kind(row - start), target: known(data.labels()[row])? })
+            let (owner, target) = (shape.kind(row - start), known(data.labels()[row])?);
+            Some(Item { row, owner, target, weight: data.weight(i) })
         };
         range.filter_map(item)
     };
@@ -77,7 +79,8 @@ fn edges(map: &FeatureMap, x: &Corpus) -> Vec<Item> {
         let item = move |(e, &row): (usize, &u32)| {
             let ((u, v), owner) = (shape.ends(e), shape.relation(e));
             let width = map.schema().table_shape(owner).1 as u32;
-            Some(Item { row: row as usize, owner, target: known(labels[u])? * width + known(labels[v])? })
+            let target = known(labels[u])? * width + known(labels[v])?;
+            Some(Item { row: row as usize, owner, target, weight: data.weight(i) })
         };
         x.rows_of_edges(i).iter().enumerate().filter_map(item)
     };
@@ -86,25 +89,30 @@ fn edges(map: &FeatureMap, x: &Corpus) -> Vec<Item> {
 
 impl Relief {
     fn score(&self, links: &Links, rows: &Rows, mut items: Vec<Item>, seed: &Seed) -> Vec<f64> {
+        items.retain(|item| item.weight > 0.0);
         items.shuffle(&mut seed.rng());
-        let (drawn, pool) = (&items[..self.draws.min(items.len())], &items[..self.among.min(items.len())]);
-        let scales = scales(links.n_observations(), rows, pool);
+        items.truncate(self.draws.max(self.among));
+        let rows: Vec<Row> = items.iter().map(|item| summed(rows, item.row)).collect();
+        let (drawn, n_pool) = (&items[..self.draws.min(items.len())], self.among.min(items.len()));
+        let scales = scales(links.n_observations(), &rows[..n_pool]);
         let looks: Vec<Option<Look>> = drawn
             .par_iter()
             .enumerate()
             .map_init(
                 || vec![0.0; links.n_observations()],
-                |own, (n, item)| look(n, *item, pool, rows, &scales, own),
+                |own, (n, _)| look(n, &items, n_pool, &rows, &scales, own),
             )
             .collect();
         let (mut scores, mut counts) = (vec![0.0; links.len()], vec![0.0; links.len()]);
         for (item, look) in drawn.iter().zip(looks) {
             for (g, difference) in look.into_iter().flatten() {
-                links.find(g, item.target).into_iter().for_each(|k| scores[k] += difference);
+                links.find(g, item.target).into_iter().for_each(|k| scores[k] += item.weight * difference);
             }
         }
         let mut of_target = std::collections::HashMap::new();
-        drawn.iter().for_each(|item| *of_target.entry((item.owner, item.target)).or_insert(0.0) += 1.0);
+        drawn
+            .iter()
+            .for_each(|item| *of_target.entry((item.owner, item.target)).or_insert(0.0) += item.weight);
         for g in 0..links.n_observations() as u32 {
             for (k, &target) in links.range(g).zip(links.targets(g)) {
                 counts[k] = of_target.get(&(links.owner(g), target)).copied().unwrap_or(1.0);
@@ -117,47 +125,69 @@ impl Relief {
 /// By how much more each function differs from the nearest miss than from the nearest hit.
 type Look = Vec<(u32, f64)>;
 
+/// The functions that are not zero, ascending, and their values.
+type Row = Vec<(u32, f64)>;
+
+/// A row in which each function stands once, with the sum of its values.
+fn summed(rows: &Rows, r: usize) -> Row {
+    let mut row: Row = rows.row(r).collect();
+    row.sort_by_key(|(g, _)| *g);
+    row.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        kept.1 += if is_same { next.1 } else { 0.0 };
+        is_same
+    });
+    row
+}
+
 /// One over the range of each function, zeros included.
-fn scales(n: usize, rows: &Rows, pool: &[Item]) -> Vec<f64> {
+fn scales(n: usize, pool: &[Row]) -> Vec<f64> {
     let mut ranges = vec![(0.0_f64, 0.0_f64); n];
-    for item in pool {
-        rows.for_each(item.row, |g, value| {
-            let (low, high) = &mut ranges[g as usize];
-            (*low, *high) = (low.min(value), high.max(value));
-        });
+    for &(g, value) in pool.iter().flatten() {
+        let (low, high) = &mut ranges[g as usize];
+        (*low, *high) = (low.min(value), high.max(value));
     }
     ranges.into_iter().map(|(low, high)| if high > low { (high - low).recip() } else { 0.0 }).collect()
 }
 
-/// Compares the `n`-th item of a pool with the nearest others of the same label and of another; `own` is all zeros.
-fn look(n: usize, item: Item, pool: &[Item], rows: &Rows, scales: &[f64], own: &mut [f64]) -> Option<Look> {
-    let mut whole = 0.0;
-    rows.for_each(item.row, |g, value| {
+/// Compares the `n`-th item with the nearest others of a pool, the first items, that have the same label and another; `own` is
+/// all zeros.
+fn look(
+    n: usize,
+    items: &[Item],
+    n_pool: usize,
+    rows: &[Row],
+    scales: &[f64],
+    own: &mut [f64],
+) -> Option<Look> {
+    let (item, mut whole) = (items[n], 0.0);
+    for &(g, value) in &rows[n] {
         own[g as usize] = value;
         whole += scales[g as usize] * value.abs();
-    });
+    }
+    // By how much more an item differs from another by a function than from none that is zero.
+    let more = |own: &[f64], &(g, value): &(u32, f64)| {
+        let own = own[g as usize];
+        scales[g as usize] * ((own - value).abs() - own.abs())
+    };
     let (mut hit, mut miss) = ((f64::INFINITY, None), (f64::INFINITY, None));
-    for (m, other) in pool.iter().enumerate().filter(|(m, other)| *m != n && other.owner == item.owner) {
-        let mut distance = whole;
-        rows.for_each(other.row, |g, value| {
-            let own = own[g as usize];
-            distance += scales[g as usize] * ((own - value).abs() - own.abs());
-        });
+    for (m, other) in items[..n_pool].iter().enumerate() {
+        if m == n || other.owner != item.owner {
+            continue;
+        }
+        let distance = rows[m].iter().fold(whole, |sum, entry| sum + more(own, entry));
         let nearest = if other.target == item.target { &mut hit } else { &mut miss };
         if distance < nearest.0 {
-            *nearest = (distance, Some(pool[m].row));
+            *nearest = (distance, Some(m));
         }
     }
     let mut look: Look = Vec::new();
     if let (Some(hit), Some(miss)) = (hit.1, miss.1) {
-        for (row, sign) in [(hit, -1.0), (miss, 1.0)] {
-            rows.for_each(row, |g, value| {
-                let own = own[g as usize];
-                look.push((g, sign * scales[g as usize] * ((own - value).abs() - own.abs())));
-            });
+        for (m, sign) in [(hit, -1.0), (miss, 1.0)] {
+            // What the item itself has differs from both by its own value, which cancels.
+            look.extend(rows[m].iter().map(|entry| (entry.0, sign * more(own, entry))));
         }
-        // What the item itself has differs from both by its own value, which cancels.
     }
-    rows.for_each(item.row, |g, _| own[g as usize] = 0.0);
+    rows[n].iter().for_each(|&(g, _)| own[g as usize] = 0.0);
     (!look.is_empty()).then_some(look)
 }

@@ -1,7 +1,12 @@
 //! Paths of selectors that train, against the conditions that only an optimum fulfils.
 
+use std::sync::Arc;
+
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
-use crf_core::{Learner as _, Next, Problem, Selector, Stop};
+use crf_core::{
+    Alphabet, Channel, ChannelKind, DatasetBuilder, Learner as _, Next, Problem, Schema, Selector, Stop,
+    Value,
+};
 use crf_learn::{Likelihood, Mle, Pairing, Sharded, StopRule};
 use crf_select::{ForwardWrapper, Grafting, L1Path, Penalties, Rounds};
 use proptest::prelude::*;
@@ -184,4 +189,27 @@ fn batches_never_change_the_path() {
     for (a, b) in all.iter().zip(&few) {
         assert!((a.objective - b.objective).abs() < 1e-7 * b.objective, "{} vs {}", a.objective, b.objective);
     }
+}
+
+#[test]
+fn a_path_goes_on_where_many_copies_are_not_quite_solved() {
+    // Twenty copies of a number that is worth a large weight, and a tolerance that leaves much of every slope.
+    let names: Vec<String> = (0..20).map(|k| format!("x{k}")).collect();
+    let channel = |name: &String| Channel { name: name.clone(), kind: ChannelKind::Real };
+    let channels = names.iter().map(channel).collect();
+    let schema = Schema::chain(channels, Alphabet::new(["no", "yes"])).unwrap();
+    let mut builder = DatasetBuilder::new(Arc::new(schema));
+    for t in 0..200 {
+        let x = 0.1 * (f64::from(t % 21) - 10.0);
+        let label = u32::from(x + 0.04 * f64::from(t % 7 - 3) > 0.0);
+        builder.push(&[Value::Real(x); 20], Some(label)).unwrap();
+    }
+    builder.end_chain().unwrap();
+    let encoded = Encoded::new(r#"[{"state": "value"}]"#, builder.finish());
+    for (tolerance, batch) in [(1e-3, 8), (0.05, 1), (0.3, 1), (1.0, 2)] {
+        let penalties = Penalties { tolerance, batch, floor: 1e-3, ..Penalties::default() };
+        let (shown, stop) = path(&L1Path(penalties), &encoded.problem(&INFERENCE));
+        assert!(shown.len() == 65 && stop == Stop::Converged, "{tolerance}: {} {stop}", shown.len());
+    }
+    assert!(L1Path(Penalties { iterations: 0, ..Penalties::default() }).check().is_err());
 }
