@@ -46,17 +46,17 @@ impl Selector for MutualInformation {
 /// How often each target comes with each bin, the first of which is zero, and how often each bin comes.
 fn table(mut seen: Seen, totals: &[f64], bins: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
     seen.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let per_bin = seen.len().div_ceil(bins).max(1);
+    let per_bin = seen.iter().map(|(_, _, weight)| weight).sum::<f64>() / bins as f64;
     let mut table = vec![totals.to_vec()];
-    let mut in_bin = usize::MAX;
+    let mut in_bin = f64::INFINITY;
     for same in seen.chunk_by(|a, b| a.1 == b.1) {
         // Equal values stay together.
         if in_bin >= per_bin {
             table.push(vec![0.0; totals.len()]);
-            in_bin = 0;
+            in_bin = 0.0;
         }
-        in_bin += same.len();
         for &(target, _, weight) in same {
+            in_bin += weight;
             let last = table.len() - 1;
             table[last][target as usize] += weight;
             table[0][target as usize] -= weight;

@@ -128,6 +128,25 @@ fn paths_are_the_same_at_any_number_of_threads() {
     }
 }
 
+#[test]
+fn a_sequence_of_weight_two_counts_as_two() {
+    let draw = data(&Draw { sequences: 8, length: 30, labels: 3, unlabelled: 0, seed: 12 });
+    let draw = draw.reweighted(|_| 1.0).unwrap();
+    let twice = draw.subset(&[0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2]);
+    let heavy = draw.reweighted(|i| if i < 3 { 2.0 } else { 1.0 }).unwrap();
+    let [twice, heavy] = [twice, heavy].map(|data| Encoded::new(FEATURES, data));
+    // Relief draws positions, of which there are not as many.
+    for text in selectors().filter(|text| !text.contains("relief")) {
+        // Solved as well as it can be, so that tolerances do not decide what enters.
+        let exact = text.replace(r#"-path""#, r#"-path", "tolerance": 1e-8"#);
+        let [twice, heavy] = [&twice, &heavy].map(|encoded| bits(&exact, &encoded.problem(&INFERENCE)));
+        let features = |path: &[(Vec<usize>, Vec<u64>, Option<u64>)]| {
+            path.iter().map(|(features, ..)| features.clone()).take(8).collect::<Vec<_>>()
+        };
+        assert_eq!(features(&twice), features(&heavy), "{text}");
+    }
+}
+
 /// A selector whose paths are the shorter the more sequences there are.
 #[derive(Debug, Serialize, Deserialize)]
 struct Shorter {}
