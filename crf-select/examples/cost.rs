@@ -175,10 +175,10 @@ fn follow(
     };
     let last = chosen.tried.last().ok_or("an empty path")?;
     println!(
-        "{name}: {path:.1} s, {all:.1} s with the choice, {} models, {iterations} iterations, {} features at the end, objective {:.3}, {}",
+        "{name}: {path:.1} s, {all:.1} s with the choice, {} models, {iterations} iterations, {} features at the end{}, {}",
         chosen.tried.len(),
         last.features,
-        last.objective.unwrap_or(f64::NAN),
+        last.objective.map_or_else(String::new, |objective| format!(", objective {objective:.3}")),
         chosen.stop,
     );
     if let (Some(valid), Some(best)) = (problem.valid, chosen.best) {
