@@ -161,7 +161,7 @@ impl Penalties {
                     is_known = at.next <= look * at.looked;
                     if is_known {
                         field.look()?;
-                        let bound = at.next * (1.0 + self.tolerance * point.length.max(1.0));
+                        let bound = at.next * (1.0 + self.tolerance);
                         if outside.iter().any(|&k| field.gradient[k].abs() > bound) {
                             is_stuck = trace.iterations.is_empty();
                             return Ok(None);
