@@ -132,21 +132,19 @@ pub fn evaluate(
     inference: &dyn Inference,
     decode: Decode,
 ) -> Result<Evaluation> {
-    let map = model.log_linear().map(|model| model.map().clone());
-    evaluate_bound(&*model.bind(x)?, map, x, inference, decode)
+    evaluate_bound(model, &*model.bind(x)?, x, inference, decode)
 }
 
 impl Problem<'_> {
     /// [`evaluate`] by the problem's inference and under its constraints.
     pub fn evaluate(&self, model: &dyn Model, x: &Corpus, decode: Decode) -> Result<Evaluation> {
-        let map = model.log_linear().map(|model| model.map().clone());
-        evaluate_bound(&*self.bind(model, x)?, map, x, self.inference, decode)
+        evaluate_bound(model, &*self.bind(model, x)?, x, self.inference, decode)
     }
 }
 
 fn evaluate_bound(
+    model: &dyn Model,
     bound: &dyn BoundModel,
-    map: Option<Arc<FeatureMap>>,
     x: &Corpus,
     inference: &dyn Inference,
     decode: Decode,
@@ -190,7 +188,7 @@ fn evaluate_bound(
         data: x.data().clone(),
         predicted,
         probabilities,
-        map,
+        map: model.log_linear().map(|model| model.map().clone()),
         reference: None,
         parameters: Vec::new(),
         viterbi: None,
