@@ -1,3 +1,4 @@
+use crf_core::Label;
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 
 /// What a candidate with weight μ adds to the likelihood of positions that are taken by themselves, each label of which has
@@ -23,15 +24,44 @@ pub(crate) struct Gain {
 /// Positions at which one label has a G, the same at all of them.
 #[derive(Debug, Default)]
 struct Tests {
-    g: f64,      // zero as long as there is no position
-    p: Vec<f64>, // [positions] the label's probability
+    g: f64,              // zero as long as there is no position
+    p: Vec<Probability>, // [positions]
 }
 
 /// Positions at which one label has a G of their own.
 #[derive(Debug, Default)]
 struct Singles {
-    p: Vec<f64>,
+    p: Vec<Probability>,
     g: Vec<f64>,
+}
+
+/// Probability p of a label, stored as p or as −(1 − p), whichever keeps more digits.
+///
+/// Near p = 1 the complement is far smaller than the spacing of doubles, and its logarithm is what
+/// a negative weight can gain.
+#[derive(Debug, Clone, Copy)]
+struct Probability(f64);
+
+impl Probability {
+    /// The probability of one label among all of its position.
+    #[inline(always)]
+    fn new(all: &[f64], label: usize) -> Self {
+        let p = all[label];
+        if p <= 0.5 { Probability(p) } else { Probability(-sum_without(all, &[label])) }
+    }
+
+    /// (p, 1 − p).
+    #[inline(always)]
+    fn with_complement(self) -> (f64, f64) {
+        let Probability(x) = self;
+        // The sign of a zero counts: −0 is the complement of a certain label.
+        if x.is_sign_negative() { (1.0 + x, -x) } else { (x, 1.0 - x) }
+    }
+}
+
+/// Sum of all probabilities but those of `labels`, without cancellation.
+fn sum_without(all: &[f64], labels: &[usize]) -> f64 {
+    all.iter().enumerate().filter(|(label, _)| !labels.contains(label)).map(|(_, p)| p).sum()
 }
 
 /// A position at which two labels have a G, or that does not count once.
@@ -59,39 +89,37 @@ impl Gain {
         self.pairs.clear();
     }
 
-    /// Adds a position that counts `weight` times and has so many labels, one of them with a G: its probability, G of it, and
-    /// whether it is the true one.
+    /// Adds a position that counts `weight` times and at which one label has a G.
+    ///
+    /// `all` are the probabilities of the position's labels, `one` is the label, its G, and whether it
+    /// is the true one.
     #[inline(always)]
-    pub(crate) fn single(&mut self, one: (f64, f64, bool), n_labels: usize, weight: f64) {
-        let (probability, g, is_true) = one;
+    pub(crate) fn single(&mut self, all: &[f64], one: (Label, f64, bool), weight: f64) {
+        let (label, g, is_true) = one;
         // A label without another has its probability whatever the weight.
-        if g == 0.0 || n_labels == 1 {
+        if g == 0.0 || all.len() == 1 {
             return;
         }
+        let p = Probability::new(all, label as usize);
+        self.note(g, is_true, weight);
         if weight != 1.0 {
-            return self.put([one, (0.0, 0.0, false)], 1.0 - probability, weight);
-        }
-        self.note(g, is_true, 1.0);
-        if let Some(tests) = self.tests.iter_mut().find(|tests| tests.g == g || tests.g == 0.0) {
+            let (p, others) = p.with_complement();
+            self.pairs.push(Pair { terms: [(p, g), (0.0, 0.0)], others, weight });
+        } else if let Some(tests) = self.tests.iter_mut().find(|tests| tests.g == g || tests.g == 0.0) {
             tests.g = g;
-            tests.p.push(probability);
+            tests.p.push(p);
         } else {
-            self.singles.p.push(probability);
+            self.singles.p.push(p);
             self.singles.g.push(g);
         }
     }
 
-    /// Adds a position with two labels that have a G, among so many.
-    pub(crate) fn pair(&mut self, labels: [(f64, f64, bool); 2], n_labels: usize, weight: f64) {
-        // Where all labels are named, what rounding leaves is not theirs.
-        let others = if n_labels == 2 { 0.0 } else { 1.0 - labels[0].0 - labels[1].0 };
-        self.put(labels, others, weight);
-    }
-
-    fn put(&mut self, labels: [(f64, f64, bool); 2], others: f64, weight: f64) {
+    /// Adds a position at which two labels have a G.
+    pub(crate) fn pair(&mut self, all: &[f64], labels: [(Label, f64, bool); 2], weight: f64) {
         labels.iter().for_each(|&(_, g, is_true)| self.note(g, is_true, weight));
-        let terms = labels.map(|(probability, g, _)| (probability, g));
-        self.pairs.push(Pair { terms, others: others.max(0.0), weight });
+        let others = sum_without(all, &labels.map(|(label, ..)| label as usize));
+        let terms = labels.map(|(label, g, _)| (all[label as usize], g));
+        self.pairs.push(Pair { terms, others, weight });
     }
 
     #[inline(always)]
@@ -168,7 +196,7 @@ impl Gain {
 /// Over positions at which a label has probability p and its power is multiplied by z = exp(`exponent`): the sums of
 /// log(1 − p + p z), of the label's new probability q = p z / (1 − p + p z), and of q (1 − q).
 struct OfTests<'p> {
-    p: &'p [f64],
+    p: &'p [Probability],
     exponent: f64,
 }
 
@@ -191,21 +219,23 @@ impl Kernel for OfTests<'_> {
             let mut product = [1.0; LANES];
             for p in vectors {
                 for j in 0..LANES {
-                    let factor = (1.0 - p[j]) + p[j] * z;
-                    let q = p[j] * z / factor;
+                    let (p, others) = p[j].with_complement();
+                    let factor = others + p * z;
+                    let q = p * z / factor;
                     product[j] *= factor;
                     mean[j] += q;
-                    variance[j] += q * (1.0 - q);
+                    variance[j] += q * (others / factor);
                 }
             }
             log += product.iter().map(|product: &f64| product.ln()).sum::<f64>();
         }
         for p in rest {
-            let factor = (1.0 - p) + p * z;
+            let (p, others) = p.with_complement();
+            let factor = others + p * z;
             let q = p * z / factor;
             log += factor.ln();
             mean[0] += q;
-            variance[0] += q * (1.0 - q);
+            variance[0] += q * (others / factor);
         }
         [log, mean.iter().sum(), variance.iter().sum()]
     }
@@ -214,7 +244,7 @@ impl Kernel for OfTests<'_> {
 /// Over positions at which a label has probability p and its power is multiplied by exp(μg): the sums of the logarithm of
 /// what all labels then have together, of g q with the label's new probability q, and of g² q (1 − q).
 struct OfSingles<'p> {
-    p: &'p [f64],
+    p: &'p [Probability],
     g: &'p [f64],
     mu: f64,
     largest: f64, // of all |g|
@@ -227,12 +257,14 @@ impl Kernel for OfSingles<'_> {
     fn run<const FMA: bool>(self) -> [f64; 3] {
         // Everything is divided by the larger of 1 and exp(μg), so that factors lie between exp(−|μg|) and 1.
         let n_factors = (LARGEST_LOGARITHM / (self.mu.abs() * self.largest)).clamp(1.0, 1024.0) as usize;
-        let of = |p: f64, g: f64| {
+        let of = |p: Probability, g: f64| {
+            let (p, others) = p.with_complement();
             let exponent = self.mu * g;
             let power = exp_nonpositive::<FMA>(-exponent.abs());
-            let (own, others) = if exponent > 0.0 { (p, (1.0 - p) * power) } else { (p * power, 1.0 - p) };
-            let q = own / (own + others);
-            (exponent.max(0.0), own + others, g * q, g * g * q * (1.0 - q))
+            let (own, others) = if exponent > 0.0 { (p, others * power) } else { (p * power, others) };
+            let all = own + others;
+            let q = own / all;
+            (exponent.max(0.0), all, g * q, g * g * q * (others / all))
         };
         let ((p, p_rest), (g, g_rest)) = (self.p.as_chunks::<LANES>(), self.g.as_chunks::<LANES>());
         let (mut log, mut shift, mut mean, mut variance) = (0.0, [0.0; LANES], [0.0; LANES], [0.0; LANES]);
@@ -285,11 +317,11 @@ mod tests {
         let mut gain = Gain::default();
         let normal = |p: &[f64; 3]| p.map(|x| x / p.iter().sum::<f64>());
         for (p, g, y, weight) in positions {
-            let of = |k: usize| (normal(p)[k], g[k], k == *y);
+            let (all, of) = (normal(p), |k: usize| (k as Label, g[k], k == *y));
             match (0..3).filter(|&k| g[k] != 0.0).collect::<Vec<_>>()[..] {
-                [] => gain.single(of(0), 3, *weight),
-                [k] => gain.single(of(k), 3, *weight),
-                [k, l] => gain.pair([of(k), of(l)], 3, *weight),
+                [] => gain.single(&all, of(0), *weight),
+                [k] => gain.single(&all, of(k), *weight),
+                [k, l] => gain.pair(&all, [of(k), of(l)], *weight),
                 _ => unreachable!("one of three is zero"),
             }
         }
@@ -303,19 +335,30 @@ mod tests {
         (gain, brute)
     }
 
+    fn check_newton(positions: &[Position], prior: f64, near: f64) {
+        let (gain, brute) = gain(positions);
+        let limit = if gain.largest > 0.0 { LARGEST_EXPONENT / gain.largest } else { 1.0 };
+        // Golden section on a concave function.
+        let (mut low, mut high) = (-limit, limit);
+        for _ in 0..200 {
+            let [a, b] = [0.382, 0.618].map(|part| low + part * (high - low));
+            if brute(a, prior) < brute(b, prior) { low = a } else { high = b }
+        }
+        let (want, got) = (brute(0.5 * (low + high), prior).max(0.0), gain.largest(prior, near).0);
+        assert!((got - want).abs() <= 1e-6 * (1.0 + want), "{got} vs {want}");
+    }
+
+    #[test]
+    fn a_label_that_is_certain_to_all_digits_leaves_the_others_their_probability() {
+        check_newton(&[([0.01, 1e-20, 1e-20], [1.0, 0.0, 0.0], 1, 1.0)], 0.0, 0.0);
+        check_newton(&[([0.01, 1e-20, 1e-20], [0.7, 0.0, 0.0], 1, 2.0)], 0.0, 3.0);
+        check_newton(&[([0.01, 1e-20, 1e-20], [1.0, 0.5, 0.0], 2, 1.0)], 0.0, 0.0);
+    }
+
     proptest! {
         #[test]
         fn newton_finds_what_a_search_over_all_weights_finds(positions in positions(), prior in prop_oneof![Just(0.0), 0.01..2.0], near in prop_oneof![Just(0.0), -9.0..9.0]) {
-            let (gain, brute) = gain(&positions);
-            let limit = if gain.largest > 0.0 { LARGEST_EXPONENT / gain.largest } else { 1.0 };
-            // Golden section on a concave function.
-            let (mut low, mut high) = (-limit, limit);
-            for _ in 0..200 {
-                let [a, b] = [0.382, 0.618].map(|part| low + part * (high - low));
-                if brute(a, prior) < brute(b, prior) { low = a } else { high = b }
-            }
-            let (want, got) = (brute(0.5 * (low + high), prior).max(0.0), gain.largest(prior, near).0);
-            prop_assert!((got - want).abs() <= 1e-6 * (1.0 + want), "{got} vs {want}");
+            check_newton(&positions, prior, near);
         }
 
         #[test]

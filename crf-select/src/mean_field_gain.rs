@@ -284,7 +284,7 @@ impl View<'_> {
             let Some((truth, weight)) = self.counts(t) else { return };
             let p = self.at(t);
             for (gain, &label) in gains.iter_mut().zip(labels) {
-                gain.single((p[label as usize], value, truth == label), p.len(), weight);
+                gain.single(p, (label, value, truth == label), weight);
             }
         });
     }
@@ -294,25 +294,23 @@ impl View<'_> {
         for (t, seen) in sights.positions() {
             let Some((truth, weight)) = self.counts(t) else { continue };
             let p = self.at(t);
-            let of = |label: Label, g: f64| (p[label as usize], g, truth == label);
+            let of = |label: Label, g: f64| (label, g, truth == label);
             // A position is the head of edges from such a tail, the tail of edges to some head, or both.
             let Some(as_head) = seen.of(Other::Tail(tail)) else {
                 for sight in seen {
                     if let Other::Head(head) = sight.other
                         && let Ok(place) = heads.binary_search(&head)
                     {
-                        gains[place].single(of(tail, sight.g), p.len(), weight);
+                        gains[place].single(p, of(tail, sight.g), weight);
                     }
                 }
                 continue;
             };
             for (gain, &head) in gains.iter_mut().zip(heads) {
                 match seen.of(Other::Head(head)) {
-                    None => gain.single(of(head, as_head), p.len(), weight),
-                    Some(as_tail) if tail == head => {
-                        gain.single(of(head, as_head + as_tail), p.len(), weight)
-                    }
-                    Some(as_tail) => gain.pair([of(head, as_head), of(tail, as_tail)], p.len(), weight),
+                    None => gain.single(p, of(head, as_head), weight),
+                    Some(as_tail) if tail == head => gain.single(p, of(head, as_head + as_tail), weight),
+                    Some(as_tail) => gain.pair(p, [of(head, as_head), of(tail, as_tail)], weight),
                 }
             }
         }
