@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cell::Cell;
 use crate::digest::Digest;
+use crate::draft::Draft;
 use crate::error::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"CRFRUN\0\x01";
@@ -40,12 +41,15 @@ pub(crate) struct Journal {
 pub(crate) struct Before {
     /// Its cells, if the same program wrote them.
     pub(crate) cells: Cells,
-    /// Whether another program wrote it, so that its cells are gone.
+    /// Whether another program wrote it, so that its cells are not taken.
     pub(crate) other_code: bool,
 }
 
 impl Journal {
     /// Opens a journal to go on with it, or begins a new one; `code` is the digest of the program.
+    ///
+    /// The journal of another program is kept beside it as `journal.old`. A file that is no journal
+    /// is left alone.
     pub(crate) fn open(path: &Path, code: &Digest) -> Result<(Self, Before)> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(Error::io(path))?;
@@ -58,12 +62,20 @@ impl Journal {
         })?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(path))?;
+        if !is_journal(&bytes) {
+            let message = "not the journal of a run; give another directory with --out";
+            return Err(Error::config(path.display(), message));
+        }
         let (end, before) = match Content::parse(&bytes) {
             Some(content) if content.code == *code => {
                 (content.end, Before { cells: content.cells, other_code: false })
             }
             other => (0, Before { other_code: other.is_some(), ..Before::default() }),
         };
+        if before.other_code {
+            let old = path.with_extension("old");
+            Draft::new(&old)?.write(|file| file.write_all(&bytes).map_err(Error::io(&old)))?;
+        }
         let mut journal = Journal { path: path.to_owned(), file, synced: Instant::now() };
         journal.cut(end)?;
         if end == 0 {
@@ -104,6 +116,12 @@ impl Journal {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write_all(bytes).map_err(Error::io(&self.path))
     }
+}
+
+/// True for the beginning of a journal, if only its first bytes were written, and for an empty file.
+pub(crate) fn is_journal(bytes: &[u8]) -> bool {
+    let n = bytes.len().min(MAGIC.len());
+    bytes[..n] == MAGIC[..n]
 }
 
 /// What a journal says.
@@ -234,6 +252,9 @@ mod tests {
         drop(journal);
         let (_, before) = Journal::open(&path, &[8; 32]).expect("a journal");
         assert!(before.other_code && before.cells.is_empty());
+        let old = path.with_extension("old");
+        assert_eq!(Content::load(&old).expect("the old journal").cells.len(), 1);
+        std::fs::remove_file(&old).expect("a file");
         std::fs::remove_file(&path).expect("a file");
     }
 }

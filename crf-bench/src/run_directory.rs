@@ -1,4 +1,6 @@
-use std::fs;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -6,9 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use crate::cell::Cell;
 use crate::config::Plan;
 use crate::digest::{self, Digest};
-use crate::draft::Draft;
+use crate::draft::{Draft, is_draft_of};
 use crate::error::{Error, Result};
-use crate::journal::{Cells, Journal};
+use crate::journal::{Cells, Content, Journal, is_journal};
+use crate::report;
 use crate::runner::{Results, complete, open_jobs};
 use crate::shard::Shard;
 
@@ -19,7 +22,7 @@ use crate::shard::Shard;
 pub(crate) struct RunDirectory {
     /// Where it is.
     pub(crate) path: PathBuf,
-    /// Whether it had cells of another version of the program, which are gone.
+    /// Whether it had cells of another version of the program, which are in `journal.old` now.
     pub(crate) other_code: bool,
     journal: Journal,
     digests: Vec<Digest>,
@@ -33,27 +36,23 @@ impl RunDirectory {
     /// Opens the directory of a plan, which must be new, empty, or that of an older run; takes from its journal what
     /// the plan asks for and the program with the digest `code` has finished.
     pub(crate) fn open(path: &Path, plan: &Plan, code: &Digest) -> Result<Self> {
-        let refused = |message: String| Error::config(format!("--out {}", path.display()), message);
-        if path.exists() {
-            let mut entries = fs::read_dir(path).map_err(|error| refused(error.to_string()))?;
-            let of_a_run = ["results.jsonl", JOURNAL].iter().any(|name| path.join(name).is_file());
-            if entries.next().is_some() && !of_a_run {
-                return Err(refused("the directory holds something else than a run's results".to_owned()));
-            }
-        }
+        require_run(path)?;
         let digests = digest::of_cells(plan)?;
-        fs::create_dir_all(path).map_err(|error| refused(error.to_string()))?;
+        fs::create_dir_all(path).map_err(|error| refused(path, error))?;
         let (journal, before) = Journal::open(&path.join(JOURNAL), code)?;
         sweep(path)?;
-        let mut run = RunDirectory {
-            path: path.to_owned(),
-            other_code: before.other_code,
-            journal,
-            cells: vec![None; digests.len()],
-            digests,
-        };
-        run.take(&before.cells);
-        Ok(run)
+        let cells = digests.iter().map(|digest| before.cells.get(digest).cloned()).collect();
+        Ok(RunDirectory { path: path.to_owned(), other_code: before.other_code, journal, cells, digests })
+    }
+
+    /// The cells that a plan needs and its directory has, without touching anything.
+    pub(crate) fn look(path: &Path, plan: &Plan, code: &Digest) -> Result<Finished> {
+        require_run(path)?;
+        let cells = Content::load(&path.join(JOURNAL)).ok().filter(|content| content.code == *code);
+        let cells = cells.map(|content| content.cells).unwrap_or_default();
+        let digests = digest::of_cells(plan)?;
+        let is_there = digests.iter().map(|digest| cells.contains_key(digest)).collect();
+        Ok(Finished { digests, is_there })
     }
 
     /// How many cells there are.
@@ -64,11 +63,6 @@ impl RunDirectory {
     /// How many cells are finished.
     pub(crate) fn n_finished(&self) -> usize {
         self.cells.iter().flatten().count()
-    }
-
-    /// The number of the first cell that is not finished.
-    pub(crate) fn first_missing(&self) -> Option<usize> {
-        self.cells.iter().position(Option::is_none)
     }
 
     /// Forgets all finished cells.
@@ -138,10 +132,64 @@ impl RunDirectory {
     }
 }
 
-/// Removes drafts that a sudden end left behind.
+/// The cells of a plan that are finished.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    digests: Vec<Digest>,
+    is_there: Vec<bool>, // [cells]
+}
+
+impl Finished {
+    /// Adds cells of another journal.
+    pub(crate) fn with(mut self, cells: &Cells) -> Self {
+        for (digest, is_there) in self.digests.iter().zip(&mut self.is_there) {
+            *is_there |= cells.contains_key(digest);
+        }
+        self
+    }
+
+    /// Number of cells of the plan.
+    pub(crate) fn n_cells(&self) -> usize {
+        self.is_there.len()
+    }
+
+    /// Number of finished cells.
+    pub(crate) fn n_finished(&self) -> usize {
+        self.is_there.iter().filter(|is_there| **is_there).count()
+    }
+
+    /// Index of the first cell that is not finished.
+    pub(crate) fn first_missing(&self) -> Option<usize> {
+        self.is_there.iter().position(|is_there| !is_there)
+    }
+}
+
+fn refused(path: &Path, why: impl Display) -> Error {
+    Error::config(format!("--out {}", path.display()), why)
+}
+
+/// Fails if a directory holds something else than a run: it must be new, empty, or have a journal.
+fn require_run(path: &Path) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let is_empty = fs::read_dir(path).map_err(|error| refused(path, error))?.next().is_none();
+    if is_empty {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let journal = File::open(path.join(JOURNAL)).and_then(|file| file.take(64).read_to_end(&mut head));
+    match journal {
+        Ok(_) if is_journal(&head) => Ok(()),
+        _ => Err(refused(path, "the directory holds something else than a run's results")),
+    }
+}
+
+/// Removes drafts of the report's files that a sudden end left behind, and nothing else.
 fn sweep(path: &Path) -> Result<()> {
     for entry in fs::read_dir(path).map_err(Error::io(path))?.flatten() {
-        if entry.file_name().to_string_lossy().starts_with('.') {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && is_draft_of(&entry.file_name().to_string_lossy(), &report::FILES) {
             fs::remove_file(entry.path()).map_err(Error::io(entry.path()))?;
         }
     }

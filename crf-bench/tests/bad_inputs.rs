@@ -84,10 +84,10 @@ refused! {
     model_is_a_directory: "train --format crfsuite --data nowhere.crfsuite --model .", 1,
         ".: cannot be written: a directory, not the name of a file";
     model_over_the_data: "train --format crfsuite --data train.crfsuite --model train.crfsuite", 2,
-        "--model: the model would be written over the data";
+        "--model train.crfsuite: would be written over train.crfsuite, which is the training data";
     trace_in_no_directory:
         "train --format crfsuite --data train.crfsuite --model new.crf --trace nowhere/trace.jsonl", 1,
-        "nowhere/trace.jsonl: No such file or directory (os error 2)";
+        "nowhere/trace.jsonl: cannot be written: No such file or directory (os error 2)";
     unknown_format: "train --format crfsuit --data train.crfsuite --model new.crf", 2,
         "--format crfsuit: unknown name `crfsuit`, did you mean `crfsuite`?";
     no_format: "train --data train.crfsuite --model new.crf", 2,

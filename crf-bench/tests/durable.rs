@@ -119,6 +119,56 @@ fn parts_join_to_the_bytes_of_one_run() {
 }
 
 #[test]
+fn a_refused_merge_leaves_the_run_in_its_place_whole() {
+    let place = Place::new("refused-merge");
+    place.run("whole", &[]).expect("a run");
+    place.run("part", &["--shard", "1/2"]).expect("a part");
+    // Both as if another build had made the part.
+    let journal = place.0.join("part/journal");
+    let mut bytes = fs::read(&journal).expect("a journal");
+    bytes[10] ^= 1;
+    fs::write(&journal, bytes).expect("a journal");
+    let before = fs::read(place.0.join("whole/journal")).expect("a journal");
+    let (file, part, out) = (place.path("exp.toml"), place.path("part"), place.path("whole"));
+    let error = xtask(&["merge", &file, &part, "--out", &out]).expect_err("half of the cells");
+    assert!(error.contains("12 of 24 cells are in the parts given"), "{error}");
+    assert_eq!(fs::read(place.0.join("whole/journal")).expect("a journal"), before);
+    assert!(place.run("whole", &[]).expect("a run").starts_with("reuses 24 of 24 cells"));
+}
+
+#[test]
+fn a_run_leaves_alone_what_is_not_its_own() {
+    let place = Place::new("foreign");
+    place.run("run", &[]).expect("a run");
+    let run = place.0.join("run");
+    let own = [".gitignore", ".env", ".results.jsonl.backup", ".notes.12", "notes.txt"];
+    own.iter().for_each(|name| fs::write(run.join(name), "mine").expect("a file"));
+    fs::create_dir(run.join(".ipynb_checkpoints")).expect("a directory");
+    fs::create_dir(run.join(".results.csv.7")).expect("a directory");
+    fs::write(run.join(".results.csv.8"), "half a fi").expect("a draft");
+    place.run("run", &[]).expect("a run");
+    for name in own {
+        assert_eq!(fs::read(run.join(name)).expect(name), b"mine", "{name}");
+    }
+    assert!(run.join(".ipynb_checkpoints").is_dir() && run.join(".results.csv.7").is_dir());
+    assert!(!run.join(".results.csv.8").exists());
+}
+
+#[test]
+fn a_directory_with_a_file_called_journal_is_no_run() {
+    let place = Place::new("diary");
+    for (name, file) in [("diary", "journal"), ("other", "results.jsonl")] {
+        let directory = place.0.join(name);
+        fs::create_dir(&directory).expect("a directory");
+        fs::write(directory.join(file), "my diary").expect("a file");
+        let error = place.run(name, &[]).expect_err("no run");
+        assert!(error.ends_with("the directory holds something else than a run's results"), "{error}");
+        assert_eq!(fs::read(directory.join(file)).expect("a file"), b"my diary");
+        assert_eq!(fs::read_dir(&directory).expect("a directory").count(), 1);
+    }
+}
+
+#[test]
 fn two_processes_cannot_write_one_run() {
     let place = Place::new("lock");
     place.run("run", &[]).expect("a run");

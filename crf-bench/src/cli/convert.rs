@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{format::format, terminal};
-use crate::draft::Draft;
+use crate::draft::{Draft, require_distinct};
 use crate::error::Result;
 
 /// Reads data in one format and writes them in another.
@@ -33,6 +33,9 @@ pub struct ConvertArgs {
 pub(super) fn run(args: &ConvertArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let (from, to) = (format("--from", &args.from)?, format("--to", &args.to)?);
     let output = args.output.as_deref().filter(|output| *output != Path::new("-"));
+    if let Some(output) = output {
+        require_distinct(&[("OUT", output)], &[("the input", &args.input)])?;
+    }
     let draft = output.map(Draft::new).transpose()?;
     let data = from.read_file(&args.input, None)?;
     match draft {

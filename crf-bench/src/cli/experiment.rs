@@ -46,8 +46,11 @@ pub(super) fn work(
 ) -> Result<()> {
     let place = directory.path.display().to_string();
     if directory.other_code {
-        writeln!(out, "the cells in {place} are of another version of the program and run anew")
-            .map_err(terminal)?;
+        writeln!(
+            out,
+            "the cells in {place} are of another version of the program and run anew; journal.old keeps them"
+        )
+        .map_err(terminal)?;
     }
     let (found, all) = (directory.n_finished(), directory.n_cells());
     if found > 0 {

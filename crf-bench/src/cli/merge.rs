@@ -8,7 +8,7 @@ use super::experiment::{RESULTS, report, run_name, verdict};
 use super::variant::VariantArgs;
 use crate::cell::place;
 use crate::error::{Error, Result};
-use crate::journal::Content;
+use crate::journal::{Cells, Content};
 use crate::run_directory::{JOURNAL, RunDirectory};
 use crate::runner::name;
 
@@ -48,16 +48,19 @@ pub(super) fn run(args: &MergeArgs, out: &mut dyn Write) -> Result<ExitCode> {
     }
     let path =
         args.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_name(&args.file, args.variant.quick)));
-    let mut directory = RunDirectory::open(&path, &plan, &code)?;
-    parts.iter().try_for_each(|(_, content)| directory.adopt(&content.cells))?;
-    if let Some(missing) = directory.first_missing() {
+    // Everything is looked at before the directory of the results is touched.
+    let cells: Cells = parts.into_iter().flat_map(|(_, content)| content.cells).collect();
+    let merged = RunDirectory::look(&path, &plan, &code)?.with(&cells);
+    if let Some(missing) = merged.first_missing() {
         let (method, point, trial) = name(&plan, missing);
         let method = &plan.experiment.methods[method].0;
         let cell = place(&format!("method {method}"), &plan.points[point].settings, trial);
-        let (have, want) = (directory.n_finished(), directory.n_cells());
+        let (have, want) = (merged.n_finished(), merged.n_cells());
         let message = format!("{have} of {want} cells are in the parts given; the first that is not: {cell}");
         return Err(Error::config(args.file.display(), message));
     }
+    let mut directory = RunDirectory::open(&path, &plan, &code)?;
+    directory.adopt(&cells)?;
     let failed = report(&plan, &directory, out)?;
     verdict(args.check, failed, out)
 }

@@ -14,7 +14,7 @@ use toml::Value;
 use super::format::{plugin, read_option};
 use super::print_facts;
 use crate::config::{Fault, KeyPath, Readable, Setting, set};
-use crate::draft::Draft;
+use crate::draft::{Draft, require_distinct};
 use crate::error::{Error, Result};
 use crate::model_file::ModelFile;
 use crate::predict::{Ask, predict};
@@ -66,6 +66,10 @@ pub struct ShowArgs {
 pub(super) fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let (source, name) = source(args)?;
     let picture = args.out.clone().unwrap_or_else(|| format!("{name}.svg").into());
+    let outputs = [("--out", Some(&*picture)), ("--export", args.export.as_deref())];
+    let outputs: Vec<_> = outputs.into_iter().filter_map(|(option, file)| Some((option, file?))).collect();
+    let model = args.model.as_deref().map(|model| ("the model", model));
+    require_distinct(&outputs, model.as_slice())?;
     let (draft, export) = (Draft::new(&picture)?, args.export.as_deref().map(Draft::new).transpose()?);
     let data = source.load(&Seed::new(args.seed))?;
     if let Some(export) = export {

@@ -1,32 +1,36 @@
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crf_core::{Iteration, Next};
 
+use crate::draft::Draft;
 use crate::error::{Error, Result};
 
 /// The file of the trace; the first failure to write ends the training.
 pub(super) struct TraceFile {
     path: PathBuf,
-    file: BufWriter<File>,
+    draft: Draft,
+    file: File,
     failed: Option<std::io::Error>,
 }
 
 impl TraceFile {
     pub(super) fn new(path: &Path) -> Result<Self> {
-        let file = BufWriter::new(File::create(path).map_err(Error::io(path))?);
-        Ok(TraceFile { path: path.to_owned(), file, failed: None })
+        let draft = Draft::new(path)?;
+        Ok(TraceFile { path: path.to_owned(), file: draft.open()?, draft, failed: None })
     }
 
     pub(super) fn add(&mut self, iteration: &Iteration) -> Next {
         let line = serde_json::to_string(iteration).map_err(std::io::Error::from);
-        let written = line.and_then(|line| writeln!(self.file, "{line}")).and_then(|()| self.file.flush());
-        self.failed = written.err();
+        self.failed = line.and_then(|line| self.file.write_all(format!("{line}\n").as_bytes())).err();
         if self.failed.is_some() { Next::Stop } else { Next::Continue }
     }
 
     pub(super) fn finish(self) -> Result<()> {
-        self.failed.map_or(Ok(()), |error| Err(Error::io(&self.path)(error)))
+        match self.failed {
+            Some(error) => Err(Error::io(&self.path)(error)),
+            None => self.draft.place_synced(&self.file),
+        }
     }
 }

@@ -14,9 +14,9 @@ use super::format::{inline, plugin};
 use super::trace_file::TraceFile;
 use super::training_summary::{Summary, Trained};
 use super::{print_json, threads};
-use crate::config::{KeyPath, Readable as _, Request, Setting, Training, Tune};
+use crate::config::{KeyPath, Readable as _, Request, Setting, Templates, Training, Tune};
 use crate::data::{file_name, read_digest};
-use crate::draft::Draft;
+use crate::draft::{Draft, require_distinct};
 use crate::error::{Error, Result};
 use crate::model_file::ModelFile;
 use crate::progress;
@@ -138,9 +138,7 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     if let Some(share) = args.holdout_fraction.filter(|share| !(*share > 0.0 && *share < 1.0)) {
         return Err(Error::config(format!("--holdout-fraction {share}"), "must be between 0 and 1"));
     }
-    if args.model == args.data {
-        return Err(Error::config("--model", "the model would be written over the data"));
-    }
+    require_distinct(&outputs(args), &inputs(args, templates.as_ref()))?;
     let start = args.warm_start.as_deref().map(ModelFile::load).transpose()?;
     if let Some(start) = &start {
         config = config.after(start.training()?);
@@ -209,6 +207,23 @@ pub(super) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
         summary.print(out)?
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files that a training writes, with their options.
+fn outputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
+    let trace = args.trace.as_deref().map(|trace| ("--trace", trace));
+    [("--model", &*args.model)].into_iter().chain(trace).collect()
+}
+
+/// The files that a training reads and must leave alone.
+fn inputs<'a>(args: &'a TrainArgs, templates: Option<&'a Templates>) -> Vec<(&'static str, &'a Path)> {
+    let files = [
+        ("the training data", Some(&*args.data).filter(|data| *data != Path::new("-"))),
+        ("the holdout data", args.holdout.as_deref()),
+        ("the config", args.config.as_deref()),
+        ("the template file", templates.map(|templates| &*templates.file)),
+    ];
+    files.into_iter().filter_map(|(what, file)| Some((what, file?))).collect()
 }
 
 /// The config file with the options over it.

@@ -68,6 +68,7 @@ pub(super) fn relocate(config: &mut Value, directory: &Path) {
 /// What a template file asks for.
 #[derive(Debug)]
 pub struct Templates {
+    pub(crate) file: PathBuf,
     pub(super) features: Features,
     lines: Vec<Line>,
 }
@@ -123,7 +124,7 @@ impl TemplateFile {
         if features.is_empty() {
             return Err(Error::config(file, "expected at least one template such as `U01:%x[0,0]`"));
         }
-        Ok(Templates { features: Features(features), lines })
+        Ok(Templates { file: self.file.clone(), features: Features(features), lines })
     }
 }
 

@@ -45,6 +45,19 @@ pub struct Report<'a> {
     pub verdicts: Vec<Verdict>,
 }
 
+/// The names of all files of a report.
+pub(crate) const FILES: [&str; 9] = [
+    "results.jsonl",
+    "timings.jsonl",
+    "results.csv",
+    "paths.csv",
+    site::TIMES,
+    "config.toml",
+    "figure.svg",
+    "index.html",
+    site::RECORD,
+];
+
 impl<'a> Report<'a> {
     /// Aggregates results and judges all claims.
     pub fn new(plan: &'a Plan, results: &'a Results) -> Self {
@@ -53,7 +66,7 @@ impl<'a> Report<'a> {
         Report { plan, results, summary, verdicts }
     }
 
-    /// Writes all files of the report; the last one says that they are whole.
+    /// Writes all files of the report, [`FILES`]; the last one says that they are whole.
     pub(crate) fn write(&self, directory: &RunDirectory) -> Result<()> {
         let title = &self.plan.experiment.title;
         let asked = &self.plan.experiment.figure;
