@@ -36,130 +36,67 @@ extern crate self as crf_learn;
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-mod columns;
-mod given;
-mod objective;
-mod patches;
-mod penalty;
-mod sharded;
-mod stripes;
-mod truth;
-
-mod adam;
-mod epochs;
-mod history;
-mod lbfgs;
-mod optimizer;
-mod owl_qn;
-mod pairing;
-mod projected_cg;
-mod sgd;
-mod watch;
-
-mod averaged;
-mod decoder;
-mod dual;
-mod margin;
-mod online;
-mod order;
-mod rounds;
-mod simplex;
-mod ssvm;
-
-mod boosted_chains;
-mod boosted_patches;
 mod boosting;
-mod evidence;
-mod functional;
-mod patience;
-mod trees;
-mod weak;
-
-mod additive_model;
-mod best_of;
-mod boosted_hmm;
-mod boosted_random_field;
-mod brf_model;
-mod conditionals;
-mod discriminative_hmm;
-mod exponential;
-mod fixed;
-mod gradient_tree_boosting;
-mod hmm;
-mod in_part;
-mod label_weighted;
-mod likelihood;
-#[cfg(feature = "linfa")]
-pub mod linfa;
+mod generative;
 #[cfg(feature = "linfa")]
 mod local;
-#[cfg(feature = "linfa")]
-mod logistic;
-mod logit_boost;
-mod m_estimator;
-mod mle;
-mod net;
-mod net_objective;
-mod neural_chain;
-mod neural_model;
-mod passive_aggressive;
-mod perceptron;
-mod pseudo_likelihood;
-mod ssvm_frank_wolfe;
-mod ssvm_n_slack;
-mod ssvm_one_slack;
-mod ssvm_subgradient;
-#[cfg(feature = "linfa")]
-mod svc;
-mod tree_model;
-mod virtual_evidence_boosting;
+mod log_linear;
+mod margin;
+mod neural;
+mod objectives;
+mod optimizers;
+mod training;
+mod wrappers;
 
-pub use crate::adam::Adam;
-pub use crate::additive_model::AdditiveModel;
-pub use crate::best_of::BestOf;
-pub use crate::boosted_hmm::BoostedHmm;
-pub use crate::boosted_random_field::BoostedRandomField;
-pub use crate::brf_model::BrfModel;
-pub use crate::conditionals::Conditionals;
-pub use crate::discriminative_hmm::DiscriminativeHmm;
-pub use crate::exponential::{Exponential, Form, Rho};
-pub use crate::fixed::Fixed;
-pub use crate::functional::Leaf;
-pub use crate::gradient_tree_boosting::{Gradient, GradientTreeBoosting};
-pub use crate::hmm::{Emission, Hmm, HmmModel};
-pub use crate::in_part::InPart;
-pub use crate::label_weighted::{LabelWeighted, LabelWeights, Rule};
-pub use crate::lbfgs::Lbfgs;
-pub use crate::likelihood::Likelihood;
 #[cfg(feature = "linfa")]
-pub use crate::logistic::Logistic;
-pub use crate::logit_boost::LogitBoost;
-pub use crate::m_estimator::{MEstimator, Reference};
-pub use crate::margin::{Loss, Margin};
-pub use crate::mle::Mle;
-pub use crate::neural_chain::{By, NeuralChain, Pairwise, Training};
-pub use crate::neural_model::NeuralModel;
-pub use crate::objective::{Objective, Part, Worker};
-pub use crate::optimizer::{
+pub mod linfa;
+
+pub use crate::boosting::additive_model::AdditiveModel;
+pub use crate::boosting::boosted_hmm::BoostedHmm;
+pub use crate::boosting::boosted_random_field::BoostedRandomField;
+pub use crate::boosting::boosted_random_field::model::BrfModel;
+pub use crate::boosting::gradient_tree_boosting::loss::Leaf;
+pub use crate::boosting::gradient_tree_boosting::model::TreeModel;
+pub use crate::boosting::gradient_tree_boosting::{Gradient, GradientTreeBoosting};
+pub use crate::boosting::logit_boost::LogitBoost;
+pub use crate::boosting::trees::Symbols;
+pub use crate::boosting::virtual_evidence_boosting::VirtualEvidenceBoosting;
+pub use crate::generative::discriminative_hmm::DiscriminativeHmm;
+pub use crate::generative::hmm::{Emission, Hmm, HmmModel};
+#[cfg(feature = "linfa")]
+pub use crate::local::logistic::Logistic;
+#[cfg(feature = "linfa")]
+pub use crate::local::svc::Svc;
+pub use crate::log_linear::m_estimator::{MEstimator, Reference};
+pub use crate::log_linear::minimisation::Pairing;
+pub use crate::log_linear::mle::Mle;
+pub use crate::log_linear::pseudo_likelihood::PseudoLikelihood;
+pub use crate::margin::loss::{Loss, Margin};
+pub use crate::margin::passive_aggressive::{PassiveAggressive, Slack};
+pub use crate::margin::perceptron::Perceptron;
+pub use crate::margin::ssvm::Ssvm;
+pub use crate::margin::ssvm_frank_wolfe::SsvmFrankWolfe;
+pub use crate::margin::ssvm_n_slack::SsvmNSlack;
+pub use crate::margin::ssvm_one_slack::SsvmOneSlack;
+pub use crate::margin::ssvm_subgradient::SsvmSubgradient;
+pub use crate::neural::model::NeuralModel;
+pub use crate::neural::neural_chain::{By, NeuralChain, Pairwise, Training};
+pub use crate::objectives::likelihood::Likelihood;
+pub use crate::objectives::m_estimator::{Exponential, Form, Rho};
+pub use crate::objectives::objective::{Objective, Part, Worker};
+pub use crate::objectives::pseudo_likelihood::Conditionals;
+pub use crate::objectives::sharded::Sharded;
+pub use crate::optimizers::adam::Adam;
+pub use crate::optimizers::lbfgs::Lbfgs;
+pub use crate::optimizers::optimizer::{
     Factor, Function, Optimizer, Point, Step, StopRule, descend, minimise, pseudo_gradient,
 };
-pub use crate::owl_qn::OwlQn;
-pub use crate::pairing::Pairing;
-pub use crate::passive_aggressive::{PassiveAggressive, Slack};
-pub use crate::penalty::{Penalised, Penalty};
-pub use crate::perceptron::Perceptron;
-pub use crate::projected_cg::ProjectedCg;
-pub use crate::pseudo_likelihood::PseudoLikelihood;
-pub use crate::sgd::{Schedule, Sgd};
-pub use crate::sharded::Sharded;
-pub use crate::ssvm::Ssvm;
-pub use crate::ssvm_frank_wolfe::SsvmFrankWolfe;
-pub use crate::ssvm_n_slack::SsvmNSlack;
-pub use crate::ssvm_one_slack::SsvmOneSlack;
-pub use crate::ssvm_subgradient::SsvmSubgradient;
-#[cfg(feature = "linfa")]
-pub use crate::svc::Svc;
-pub use crate::tree_model::TreeModel;
-pub use crate::trees::Symbols;
-pub use crate::virtual_evidence_boosting::VirtualEvidenceBoosting;
-pub use crate::watch::Watch;
+pub use crate::optimizers::owl_qn::OwlQn;
+pub use crate::optimizers::penalised::{Penalised, Penalty};
+pub use crate::optimizers::projected_cg::ProjectedCg;
+pub use crate::optimizers::sgd::{Schedule, Sgd};
+pub use crate::training::early_stopping::Watch;
+pub use crate::wrappers::best_of::BestOf;
+pub use crate::wrappers::fixed::Fixed;
+pub use crate::wrappers::in_part::InPart;
+pub use crate::wrappers::label_weighted::{LabelWeighted, LabelWeights, Rule};

@@ -4,8 +4,8 @@
 //! never sees, and the learner that trains the survivors afterwards is whichever a config names. The learner `as-selected`
 //! leaves the weights as a selector found them.
 //!
-//! Selectors that train share two loops. `penalties.rs` follows the minima of an objective from strong to weak ℓ1
-//! penalties; `forward.rs` adds the candidates that score best and trains on. Both look at all candidates through a
+//! Selectors that train share two loops. `lambda_path.rs` follows the minima of an objective from strong to weak ℓ1
+//! penalties; `selection_loop.rs` adds the candidates that score best and trains on. Both look at all candidates through a
 //! `Field`: one pass over the data gives the derivative of every one of them.
 //!
 //! ```
@@ -18,52 +18,29 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod choice;
-mod columns;
-mod field;
+mod baselines;
+mod candidates;
+mod filters;
 mod forward;
-mod gain;
-mod lists;
-mod mean;
-mod penalties;
-mod proximal;
-mod ranking;
-mod sights;
-mod steps;
-mod trail;
+mod penalty_path;
+mod wrappers;
 
-mod as_selected;
-mod correlation;
-mod cross_validated;
-mod forward_wrapper;
-mod grafting;
-mod in_part;
-mod l1_path;
-mod logit_boost;
-mod m_estimator_path;
-mod mean_field_gain;
-mod mutual_information;
-mod none;
-mod patient;
-mod relief;
-mod shortlist;
-
-pub use crate::as_selected::AsSelected;
-pub use crate::choice::{Chosen, Tried, choose, choose_seen};
-pub use crate::correlation::Correlation;
-pub use crate::cross_validated::CrossValidated;
-pub use crate::forward::Rounds;
-pub use crate::forward_wrapper::ForwardWrapper;
-pub use crate::grafting::Grafting;
-pub use crate::in_part::InPart;
-pub use crate::l1_path::L1Path;
-pub use crate::logit_boost::LogitBoost;
-pub use crate::m_estimator_path::{MEstimatorPath, Patches};
-pub use crate::mean_field_gain::{MeanFieldGain, Neighbours, Positions, Probabilities};
-pub use crate::mutual_information::MutualInformation;
-pub use crate::none::None;
-pub use crate::patient::Patient;
-pub use crate::penalties::Penalties;
-pub use crate::ranking::Sizes;
-pub use crate::relief::Relief;
-pub use crate::shortlist::Shortlist;
+pub use crate::baselines::as_selected::AsSelected;
+pub use crate::baselines::logit_boost::LogitBoost;
+pub use crate::baselines::none::None;
+pub use crate::candidates::choose::{Chosen, Tried, choose, choose_seen};
+pub use crate::filters::correlation::Correlation;
+pub use crate::filters::mutual_information::MutualInformation;
+pub use crate::filters::ranking::Sizes;
+pub use crate::filters::relief::Relief;
+pub use crate::forward::forward_wrapper::ForwardWrapper;
+pub use crate::forward::grafting::Grafting;
+pub use crate::forward::mean_field_gain::{MeanFieldGain, Neighbours, Positions, Probabilities};
+pub use crate::forward::selection_loop::Rounds;
+pub use crate::penalty_path::l1_path::L1Path;
+pub use crate::penalty_path::lambda_path::Penalties;
+pub use crate::penalty_path::m_estimator_path::{MEstimatorPath, Patches};
+pub use crate::wrappers::cross_validated::CrossValidated;
+pub use crate::wrappers::in_part::InPart;
+pub use crate::wrappers::patient::Patient;
+pub use crate::wrappers::shortlist::Shortlist;

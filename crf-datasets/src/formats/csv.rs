@@ -1,0 +1,273 @@
+mod line_feed;
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::sync::Arc;
+
+use crf_core::{Channel, ChannelKind, Dataset, Error, Next, Result, Schema, Value, require};
+use csv::{ByteRecord, QuoteStyle, ReaderBuilder, WriterBuilder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::formats::checked_writer::{Outlet, unwritten};
+use crate::formats::csv::line_feed::Feed;
+use crate::formats::dataset_sink::Sink;
+use crate::formats::format::{Format, Text};
+use crate::text::lines::Lines;
+
+/// A table with a header line, a row a position: CSV, or TSV with `separator = "\t"`.
+///
+/// Every column is a channel of numbers unless a setting says otherwise. Fields may stand in double quotes.
+/// With a model, columns are found by their names and may stand in any order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Csv {
+    /// The character between fields.
+    pub separator: char,
+    /// The column that tells sequences apart: rows next to each other with one value are a sequence. When
+    /// left out, the whole table is one sequence.
+    pub sequence: Option<String>,
+    /// The column of labels, in which an empty field is an unknown label; empty when there is none.
+    pub label: String,
+    /// Columns of symbols.
+    pub symbolic: Vec<String>,
+    /// Columns to leave out.
+    pub ignore: Vec<String>,
+}
+
+impl Default for Csv {
+    fn default() -> Self {
+        let (symbolic, ignore) = (Vec::new(), Vec::new());
+        Csv { separator: ',', sequence: None, label: "label".to_owned(), symbolic, ignore }
+    }
+}
+
+crf_core::plugin!("format", Csv, "csv");
+
+#[typetag::serde(name = "csv")]
+impl Format for Csv {
+    fn check(&self) -> Result<()> {
+        let separator = self.separator;
+        let good = separator.is_ascii() && !matches!(separator, '"' | '\n' | '\r' | '\0');
+        require(good, "separator", "an ASCII character other than a quote or a line end", separator)?;
+        let special = [self.sequence.as_deref(), Some(self.label.as_str()).filter(|name| !name.is_empty())];
+        let listed = self.symbolic.iter().chain(&self.ignore).map(String::as_str);
+        let mut seen = HashSet::new();
+        for name in special.into_iter().flatten().chain(listed) {
+            let want = "different from `sequence`, `label` and each other";
+            require(seen.insert(name), "symbolic` and `ignore", want, format!("`{name}` twice"))?;
+        }
+        Ok(())
+    }
+
+    fn read(
+        &self,
+        text: Text<'_>,
+        schema: Option<&Arc<Schema>>,
+        batch: usize,
+        emit: &mut dyn FnMut(Dataset) -> Result<Next>,
+    ) -> Result<()> {
+        let name = text.name;
+        let feed = Feed::new(Lines::of(text));
+        let mut table = ReaderBuilder::new()
+            .delimiter(self.separator as u8)
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(feed);
+        let mut row = ByteRecord::new();
+        if !table.read_byte_record(&mut row).map_err(broken)? {
+            return table.get_ref().lines().no_sequence();
+        }
+        let layout = self.layout(name, &row, schema)?;
+        let mut sink = Sink::new(name, layout.channels(), schema, batch, emit)?;
+        let mut values = Vec::new();
+        let (mut sequence, mut done) = (None, HashSet::new());
+        while table.read_byte_record(&mut row).map_err(broken)? {
+            let line = table.get_ref().line(row.position().map_or(1, |position| position.line()));
+            let wrong = |column: &str, want: &str, got: String| {
+                Err(Error::data(format!("{name}:{line}:{column}: expected {want}, got {got}")))
+            };
+            let width = layout.header.len();
+            if row.len() != width {
+                return match layout.header.get(row.len()) {
+                    Some(column) => wrong(column, "a field", "the end of the line".to_owned()),
+                    None => wrong(
+                        &(width + 1).to_string(),
+                        &format!("{width} fields as in the header"),
+                        row.len().to_string(),
+                    ),
+                };
+            }
+            // Lines were UTF-8, and separators are ASCII: so are fields.
+            let field = |c: usize| std::str::from_utf8(&row[c]).unwrap_or_default();
+            if let Some(c) = layout.sequence
+                && sequence.as_deref() != Some(field(c))
+            {
+                if let Some(before) = sequence.replace(field(c).to_owned()) {
+                    done.insert(before);
+                    if sink.end(1.0)? == Next::Stop {
+                        return Ok(());
+                    }
+                }
+                if done.contains(field(c)) {
+                    let want = "the rows of a sequence next to each other";
+                    return wrong(&layout.header[c], want, format!("`{}` again", field(c)));
+                }
+            }
+            values.clear();
+            for (k, column) in layout.columns.iter().enumerate() {
+                let text = field(column.at);
+                values.push(if column.symbolic {
+                    Value::Symbol(sink.symbol(k, text))
+                } else {
+                    let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
+                    let Some(number) = number else {
+                        let name = &layout.header[column.at];
+                        let got =
+                            format!("`{text}`; list `{name}` under `symbolic` or `ignore` if it holds none");
+                        return wrong(name, "a finite number", got);
+                    };
+                    Value::Real(number)
+                });
+            }
+            let label = layout.label.map(field).filter(|label| !label.is_empty());
+            let label = label.map(|label| sink.label(label));
+            sink.push(&values, label)?;
+        }
+        if sink.open() > 0 {
+            sink.end(1.0)?;
+        }
+        let lines = table.get_ref().lines();
+        sink.finish(|| Err(lines.end().error(0, "a row below the header", "the end of the file")))
+    }
+
+    fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
+        let outlet = Outlet::chains("csv", data)?;
+        outlet.plain_rows()?;
+        let channels = data.schema().channels();
+        if let Some(channel) = channels.iter().find(|c| matches!(c.kind, ChannelKind::Bag(_))) {
+            return Err(outlet.cannot_hold(channel));
+        }
+        if self.sequence.is_none() && data.len() > 1 {
+            return Err(outlet.cannot(&format!("hold {} sequences without a column `sequence`", data.len())));
+        }
+        let failed = |error: csv::Error| unwritten(error.into());
+        let mut table = WriterBuilder::new()
+            .delimiter(self.separator as u8)
+            .quote_style(QuoteStyle::Necessary)
+            .from_writer(to);
+        let label = Some(&self.label).filter(|name| !name.is_empty());
+        let names = self.sequence.iter().chain(channels.iter().map(|channel| &channel.name)).chain(label);
+        table.write_record(names).map_err(failed)?;
+        for i in 0..data.len() {
+            let x = data.sequence(i);
+            for t in 0..x.len() {
+                let name = |name: &'_ str| -> Result<()> { outlet.free_of(i, t, name, &['\r', '\0'], "") };
+                if self.sequence.is_some() {
+                    table.write_field((i + 1).to_string()).map_err(failed)?;
+                }
+                for (c, channel) in channels.iter().enumerate() {
+                    if let ChannelKind::Real = channel.kind {
+                        table.write_field(format!("{:?}", x.real(c)[t])).map_err(failed)?;
+                    } else {
+                        let symbol = outlet.symbol(i, t, c, x.symbol(c)[t])?;
+                        name(symbol)?;
+                        table.write_field(symbol).map_err(failed)?;
+                    }
+                }
+                if label.is_some() {
+                    let label = outlet.label_or_empty(i, t)?;
+                    name(label)?;
+                    table.write_field(label).map_err(failed)?;
+                }
+                table.write_record(None::<&[u8]>).map_err(failed)?;
+            }
+        }
+        table.flush().map_err(unwritten)
+    }
+}
+
+/// Which columns of a table are what.
+#[derive(Debug)]
+struct Layout {
+    header: Vec<String>,
+    columns: Vec<Column>, // [channels]
+    sequence: Option<usize>,
+    label: Option<usize>,
+}
+
+/// A column that is a channel.
+#[derive(Debug)]
+struct Column {
+    name: String,
+    at: usize,
+    symbolic: bool,
+}
+
+impl Layout {
+    fn channels(&self) -> Vec<Channel> {
+        let kind = |column: &Column| match column.symbolic {
+            true => ChannelKind::Symbol(Default::default()),
+            false => ChannelKind::Real,
+        };
+        self.columns.iter().map(|column| Channel { name: column.name.clone(), kind: kind(column) }).collect()
+    }
+}
+
+impl Csv {
+    /// Finds the columns by the header line.
+    fn layout(&self, name: &str, header: &ByteRecord, schema: Option<&Arc<Schema>>) -> Result<Layout> {
+        let header: Vec<String> =
+            header.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
+        for (c, column) in header.iter().enumerate() {
+            if header[..c].contains(column) {
+                let message = format!("{name}:1:{column}: expected names that differ, got this one twice");
+                return Err(Error::data(message));
+            }
+        }
+        let find = |column: &str| {
+            let names = header.iter().map(String::as_str);
+            let unknown = || Error::unknown("column", column, names.clone()).at(format!("{name}:1"));
+            names.clone().position(|other| other == column).ok_or_else(unknown)
+        };
+        let sequence = self.sequence.as_deref().map(find).transpose()?;
+        let label = Some(self.label.as_str()).filter(|label| !label.is_empty()).map(find).transpose()?;
+        self.symbolic.iter().try_for_each(|column| find(column).map(drop))?;
+        let is_channel = |&c: &usize| {
+            Some(c) != sequence && Some(c) != label && !self.ignore.iter().any(|other| *other == header[c])
+        };
+        let free: Vec<usize> = (0..header.len()).filter(is_channel).collect();
+        let order = match schema {
+            None => free,
+            Some(schema) => {
+                let known = schema.channels();
+                if let Some(&c) = free.iter().find(|&&c| !known.iter().any(|other| other.name == header[c])) {
+                    let names = known.iter().map(|channel| format!("`{}`", channel.name)).collect::<Vec<_>>();
+                    let (column, names) = (&header[c], names.join(", "));
+                    return Err(Error::data(format!(
+                        "{name}:1:{column}: expected the columns {names}, got another one; list it under \
+                         `ignore`"
+                    )));
+                }
+                known.iter().map(|channel| find(&channel.name)).collect::<Result<_>>()?
+            }
+        };
+        let column = |at: usize| {
+            let name = header[at].clone();
+            Column { symbolic: self.symbolic.contains(&name), name, at }
+        };
+        let columns = order.into_iter().map(column).collect();
+        Ok(Layout { columns, sequence, label, header })
+    }
+}
+
+/// An error of the parser, or our own that travelled through it.
+fn broken(error: csv::Error) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => match error.downcast::<Error>() {
+            Ok(error) => error,
+            Err(source) => Error::Io { path: "table".into(), source },
+        },
+        kind => Error::data(format!("{kind:?}")),
+    }
+}

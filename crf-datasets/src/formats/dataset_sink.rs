@@ -1,0 +1,194 @@
+use std::sync::Arc;
+
+use crf_core::{
+    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Edge, Error, Label, Next, Relation, Result,
+    Schema, Value,
+};
+
+use crate::wrappers::rebuild::{edges_of, with_edges};
+
+/// Takes what a format reads and hands it on as datasets.
+pub(crate) struct Sink<'a> {
+    name: String,
+    schema: Option<&'a Arc<Schema>>,
+    data: DatasetBuilder,
+    batch: usize,
+    emit: &'a mut dyn FnMut(Dataset) -> Result<Next>,
+    relations: Alphabet,
+    edges: Vec<(usize, Vec<Edge>)>, // of the waiting sequences that are no chains, with their numbers
+    waiting: usize,                 // closed sequences that were not handed on
+    closed: usize,                  // their positions
+    open: usize,                    // positions of the open sequence
+    any: bool,
+}
+
+/// The relation of edges that name none, and of chains.
+pub(crate) const NEXT: &str = "next";
+
+impl<'a> Sink<'a> {
+    /// A sink for data with the given channels, which are held against the schema if there is one.
+    pub(crate) fn new(
+        name: &str,
+        channels: Vec<Channel>,
+        schema: Option<&'a Arc<Schema>>,
+        batch: usize,
+        emit: &'a mut dyn FnMut(Dataset) -> Result<Next>,
+    ) -> Result<Self> {
+        let data = match schema {
+            Some(schema) => {
+                let kind = |channel: &Channel| std::mem::discriminant(&channel.kind);
+                let same = |(a, b): (&Channel, &Channel)| a.name == b.name && kind(a) == kind(b);
+                let known = schema.channels();
+                if known.len() != channels.len() || !known.iter().zip(&channels).all(same) {
+                    let (want, got) = (describe(known), describe(&channels));
+                    return Err(Error::data(format!("{name}: expected {want}, got {got}")));
+                }
+                DatasetBuilder::new(schema.clone())
+            }
+            None => DatasetBuilder::growing(channels).map_err(|error| error.at(name))?,
+        };
+        let relations = match schema {
+            Some(schema) => Alphabet::new(schema.relations().iter().map(|relation| &relation.name)),
+            None => Alphabet::new([NEXT]),
+        };
+        Ok(Sink {
+            name: name.to_owned(),
+            schema,
+            data,
+            batch,
+            emit,
+            relations,
+            edges: Vec::new(),
+            waiting: 0,
+            closed: 0,
+            open: 0,
+            any: false,
+        })
+    }
+
+    #[inline]
+    pub(crate) fn symbol(&mut self, channel: usize, name: &str) -> u32 {
+        self.data.symbol(channel, name)
+    }
+
+    pub(crate) fn label(&mut self, name: &str) -> Label {
+        self.data.label(name)
+    }
+
+    /// The number of a relation, or what would have been one.
+    pub(crate) fn relation(&mut self, name: &str) -> Result<u16, String> {
+        if self.schema.is_none() && !name.is_empty() {
+            return self.relations.intern(name).try_into().map_err(|_| "at most 65,536 relations".to_owned());
+        }
+        match self.relations.number(name) {
+            Some(number) => Ok(number as u16),
+            None if name.is_empty() => Err("the name of a relation".to_owned()),
+            None => Err(format!("one of the relations {}", self.known_relations())),
+        }
+    }
+
+    fn known_relations(&self) -> String {
+        let known: Vec<String> = self.relations.names().iter().map(|name| format!("`{name}`")).collect();
+        known.join(", ")
+    }
+
+    pub(crate) fn push(&mut self, values: &[Value<'_>], label: Option<Label>) -> Result<()> {
+        self.open += 1;
+        self.data.push(values, label)
+    }
+
+    /// How many positions the open sequence has.
+    pub(crate) fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Closes the open sequence as a chain, even one without positions, and hands the batch on when it is full.
+    pub(crate) fn end(&mut self, weight: f64) -> Result<Next> {
+        if self.open > 1 && self.relations.number(NEXT) != Some(0) {
+            let known = self.known_relations();
+            let message = format!("expected sequences with edges of {known}, got a chain");
+            return Err(Error::data(message).at(&self.name));
+        }
+        self.close(weight)
+    }
+
+    /// [`Sink::end`] for a graph, whose edges must fit the positions.
+    pub(crate) fn end_graph(&mut self, weight: f64, edges: Vec<Edge>) -> Result<Next> {
+        self.edges.push((self.waiting, edges));
+        self.close(weight)
+    }
+
+    fn close(&mut self, weight: f64) -> Result<Next> {
+        self.data.end_chain()?;
+        self.data.weigh_last(weight)?;
+        self.closed += std::mem::take(&mut self.open);
+        self.waiting += 1;
+        self.any = true;
+        match self.schema {
+            Some(schema) if self.closed >= self.batch => {
+                let full = std::mem::replace(&mut self.data, DatasetBuilder::new(schema.clone()));
+                let edges = std::mem::take(&mut self.edges);
+                (self.closed, self.waiting) = (0, 0);
+                let data = joined(full.finish(), edges, self.schema, &self.relations);
+                (self.emit)(data.map_err(|error| error.at(&self.name))?)
+            }
+            _ => Ok(Next::Continue),
+        }
+    }
+
+    /// Hands on what is left; `nothing` says what it means when there was no sequence at all.
+    pub(crate) fn finish(self, nothing: impl FnOnce() -> Result<()>) -> Result<()> {
+        if !self.any {
+            return nothing();
+        }
+        if self.waiting > 0 {
+            let data = joined(self.data.finish(), self.edges, self.schema, &self.relations);
+            (self.emit)(data.map_err(|error| error.at(&self.name))?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The sequences as graphs, if there are edges for any of them; those without are chains.
+fn joined(
+    data: Dataset,
+    edges: Vec<(usize, Vec<Edge>)>,
+    schema: Option<&Arc<Schema>>,
+    relations: &Alphabet,
+) -> Result<Dataset> {
+    if edges.is_empty() {
+        return Ok(data);
+    }
+    let schema = match schema {
+        Some(schema) => schema.clone(),
+        None if data.schema().labels().is_empty() => {
+            return Err(Error::data(
+                "graphs without a single label can be read with the schema of a model only",
+            ));
+        }
+        None => {
+            let (channels, kinds) = (data.schema().channels().to_vec(), data.schema().kinds().to_vec());
+            let relation = |name: &str| Relation { name: name.to_owned(), tail: 0, head: 0 };
+            Arc::new(Schema::graph(channels, kinds, relations.names().iter().map(relation).collect())?)
+        }
+    };
+    let mut edges = edges.into_iter().peekable();
+    with_edges(&data, &schema, |i| match edges.next_if(|&(sequence, _)| sequence == i) {
+        Some((_, edges)) => Ok(edges),
+        None => Ok(edges_of(data.shape(i)).collect()),
+    })
+}
+
+fn describe(channels: &[Channel]) -> String {
+    let one = |channel: &Channel| format!("`{}` ({})", channel.name, channel.kind.holds());
+    match channels {
+        [] => "no channel".to_owned(),
+        [channel] => format!("the channel {}", one(channel)),
+        _ => format!("the channels {}", channels.iter().map(one).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The one channel of the formats that hold attributes.
+pub(crate) fn attributes() -> Vec<Channel> {
+    vec![Channel { name: "attributes".into(), kind: ChannelKind::Bag(Default::default()) }]
+}

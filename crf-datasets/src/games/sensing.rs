@@ -1,0 +1,190 @@
+use std::collections::VecDeque;
+
+use crf_core::{Result, Rng, require};
+use rand::RngExt as _;
+use rand_distr::{Distribution as _, StandardNormal};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::games::plane::Vector;
+use crate::text::checks::{not_negative, positive};
+
+/// How robots are seen by cameras and tracked, after the system that Vail 2008 describes in §2.1.3.
+///
+/// A picture is `latency` frames old when it has been understood, the places in it have noise, and now and then a
+/// marker is not found for some frames. A Kalman filter with constant velocity follows each robot through that,
+/// and what it predicts for the present is what behaviours know and what is recorded.
+///
+/// The thesis prints no figures: all are ours. Its filter is an extended one because it follows orientations too.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sensing {
+    /// Standard deviation of a place along x and along y, in mm; above 0.
+    pub noise: f64,
+    /// How old pictures are, in frames; at most 600.
+    pub latency: usize,
+    /// Probability that a marker that was found is not found in the next picture.
+    pub loss: f64,
+    /// Probability that a marker that was not found is found in the next picture; above 0.
+    pub recovery: f64,
+    /// Standard deviation of the accelerations that the filter expects, in mm/s²; above 0.
+    pub agility: f64,
+}
+
+impl Default for Sensing {
+    fn default() -> Self {
+        Sensing { noise: 3.0, latency: 6, loss: 0.005, recovery: 0.2, agility: 2000.0 }
+    }
+}
+
+impl Sensing {
+    pub(crate) fn check(&self) -> Result<()> {
+        positive("sensing.noise", self.noise)?;
+        require(self.latency <= 600, "sensing.latency", "at most 600", self.latency)?;
+        not_negative("sensing.loss", self.loss)?;
+        require(self.loss <= 1.0, "sensing.loss", "a probability between 0 and 1", self.loss)?;
+        positive("sensing.recovery", self.recovery)?;
+        require(self.recovery <= 1.0, "sensing.recovery", "a probability of at most 1", self.recovery)?;
+        positive("sensing.agility", self.agility)
+    }
+}
+
+/// What is known of the places of some objects: the truth, or what tracks say.
+#[derive(Debug, Clone)]
+pub(crate) struct Eyes {
+    seen: Vec<Vector>,  // [objects]
+    tracks: Vec<Track>, // [objects], or empty when sight is perfect
+}
+
+impl Eyes {
+    /// Eyes that know where each object stands.
+    pub(crate) fn new(sensing: Option<Sensing>, places: impl Iterator<Item = Vector>, rate: f64) -> Self {
+        let seen: Vec<Vector> = places.collect();
+        let tracks =
+            sensing.iter().flat_map(|&sensing| seen.iter().map(move |&at| Track::new(sensing, at, rate)));
+        Eyes { tracks: tracks.collect(), seen }
+    }
+
+    /// Looks at the next frame.
+    pub(crate) fn look(&mut self, places: impl Iterator<Item = Vector>, rng: &mut Rng) {
+        for (k, (seen, at)) in self.seen.iter_mut().zip(places).enumerate() {
+            *seen = self.tracks.get_mut(k).map_or(at, |track| track.follow(at, rng));
+        }
+    }
+
+    /// Where the objects are seen.
+    pub(crate) fn seen(&self) -> &[Vector] {
+        &self.seen
+    }
+}
+
+/// The track of one object.
+#[derive(Debug, Clone)]
+struct Track {
+    sensing: Sensing,
+    /// Seconds between two pictures.
+    step: f64,
+    /// Places that are still to be seen, the next one first.
+    under_way: VecDeque<Vector>, // [latency]
+    lost: bool,
+    filter: Filter,
+}
+
+impl Track {
+    /// The track of a robot that stands still and is known to.
+    fn new(sensing: Sensing, at: Vector, rate: f64) -> Self {
+        let under_way = std::iter::repeat_n(at, sensing.latency).collect();
+        Track { sensing, step: rate.recip(), under_way, lost: false, filter: Filter::at(at) }
+    }
+
+    /// Where the robot is taken to be now that it is at `at`.
+    fn follow(&mut self, at: Vector, rng: &mut Rng) -> Vector {
+        let Sensing { noise, latency, loss, recovery, agility } = self.sensing;
+        self.under_way.push_back(at);
+        let pictured = self.under_way.pop_front().unwrap_or(at);
+        self.filter.predict(self.step, agility);
+        self.lost = rng.random_bool(if self.lost { 1.0 - recovery } else { loss });
+        if !self.lost {
+            let error = Vector::new(StandardNormal.sample(rng), StandardNormal.sample(rng));
+            self.filter.update(pictured + error * noise, noise * noise);
+        }
+        self.filter.at + self.filter.velocity * (latency as f64 * self.step)
+    }
+}
+
+/// A Kalman filter of place and velocity (Kalman 1960); x and y are independent and equally certain.
+#[derive(Debug, Clone, Copy)]
+struct Filter {
+    at: Vector,
+    velocity: Vector,
+    /// Variance of the place, its covariance with the velocity, variance of the velocity.
+    covariance: [f64; 3],
+}
+
+impl Filter {
+    fn at(at: Vector) -> Self {
+        Filter { at, velocity: Vector::ZERO, covariance: [0.0; 3] }
+    }
+
+    /// P ← F P Fᵀ + Q for F = [1 s; 0 1] and an acceleration that is constant for a step and white between steps.
+    fn predict(&mut self, s: f64, agility: f64) {
+        self.at += self.velocity * s;
+        let [p, c, v] = self.covariance;
+        let q = agility * agility * s * s;
+        self.covariance = [p + s * (2.0 * c + s * v) + 0.25 * q * s * s, c + s * v + 0.5 * q * s, v + q];
+    }
+
+    /// K = P Hᵀ / (H P Hᵀ + R), P ← (1 − K H) P for a measured place.
+    fn update(&mut self, measured: Vector, r: f64) {
+        let [p, c, v] = self.covariance;
+        let [of_place, of_velocity] = [p / (p + r), c / (p + r)];
+        let surprise = measured - self.at;
+        self.at += surprise * of_place;
+        self.velocity += surprise * of_velocity;
+        self.covariance = [(1.0 - of_place) * p, (1.0 - of_place) * c, v - of_velocity * c];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crf_core::Seed;
+
+    use super::*;
+
+    /// The weights that least squares give to a straight line, worked out apart: after n exact steps without
+    /// acceleration a filter that knows nothing at first must have found the line.
+    #[test]
+    fn a_filter_that_expects_no_acceleration_fits_a_line_by_least_squares() {
+        let mut filter = Filter { covariance: [1e9, 0.0, 1e9], ..Filter::at(Vector::ZERO) };
+        let places = [3.0, 4.5, 9.0, 10.0, 15.5];
+        for (t, &x) in places.iter().enumerate() {
+            if t > 0 {
+                filter.predict(1.0, 0.0);
+            }
+            filter.update(Vector::new(x, -x), 1.0);
+        }
+        // Σ(t−2)x / Σ(t−2)² = (−6 − 4.5 + 0 + 10 + 31)/10, and mean + 2 · slope.
+        assert!((filter.velocity.x - 3.05).abs() < 1e-6, "{filter:?}");
+        assert!((filter.at.x - (8.4 + 6.1)).abs() < 1e-6, "{filter:?}");
+        assert_eq!((filter.at.y, filter.velocity.y), (-filter.at.x, -filter.velocity.x));
+        // Variances of the same fit: 1/5 + 2²/10, 2/10, 1/10.
+        for (got, want) in filter.covariance.into_iter().zip([0.6, 0.2, 0.1]) {
+            assert!((got - want).abs() < 1e-6, "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn a_steady_robot_is_seen_where_it_is_in_spite_of_latency_noise_and_loss() {
+        let sensing = Sensing { loss: 0.05, ..Sensing::default() };
+        let (mut rng, mut track) = (Seed::new(1).rng(), Track::new(sensing, Vector::ZERO, 60.0));
+        let (mut sum, mut worst) = (0.0, 0.0_f64);
+        for t in 1..=6000 {
+            let at = Vector::new(f64::from(t), -2.0 * f64::from(t));
+            let error = (track.follow(at, &mut rng) - at).norm();
+            if t > 600 {
+                (sum, worst) = (sum + error, worst.max(error));
+            }
+        }
+        assert!(sum / 5400.0 < 12.0 && worst < 100.0, "mean {}, worst {worst}", sum / 5400.0);
+    }
+}

@@ -1,0 +1,158 @@
+use crf_core::{Label, Rng};
+use rand::RngExt as _;
+use rand::seq::SliceRandom as _;
+use rand_distr::{Distribution as _, Exp1};
+
+use crate::games::game::{Game, frames};
+use crate::games::motion::Body;
+use crate::games::plane::{Area, Vector, quadrant};
+use crate::games::sensing::Eyes;
+use crate::games::tag::{Scheme, Tag};
+
+/// A game of tag between two frames.
+#[derive(Debug)]
+pub(crate) struct Chase<'a> {
+    rules: &'a Tag,
+    area: Area,
+    bodies: Vec<Body>, // [robots]
+    eyes: Eyes,
+    errands: Vec<Errand>, // [robots]
+    wanted: Vec<Vector>,  // [robots] velocities
+    order: Vec<usize>,    // in which behaviours run
+    frame: usize,
+    seeker: usize,
+    /// The frame from which on the seeker chases.
+    chases_from: usize,
+    /// The robot that was tagged and does not know it yet.
+    tagged: Option<usize>,
+}
+
+/// What a passive robot is about.
+#[derive(Debug, Clone, Copy)]
+struct Errand {
+    target: Vector,
+    /// The quadrant of the last corner.
+    corner: usize,
+    /// How many frames to stay at the target, once it is there; then another one is chosen.
+    stay: Option<usize>,
+}
+
+impl<'a> Chase<'a> {
+    /// Robots anywhere on the field, one of which is the seeker.
+    pub(crate) fn new(rules: &'a Tag, rng: &mut Rng) -> Self {
+        let (n, area) = (rules.robots, Area::new(rules.field));
+        let body = |rng: &mut Rng| Body { at: area.draw(rng), ..Body::default() };
+        let mut bodies: Vec<Body> = (0..n).map(|_| body(rng)).collect();
+        rules.motion.separate(&mut bodies);
+        bodies.iter_mut().for_each(|body| body.at = area.clamp(body.at));
+        let errand =
+            |rng: &mut Rng| Errand { target: Vector::ZERO, corner: rng.random_range(0..4), stay: Some(0) };
+        Chase {
+            rules,
+            area,
+            eyes: Eyes::new(rules.sensing, bodies.iter().map(|body| body.at), rules.rate),
+            bodies,
+            errands: (0..n).map(|_| errand(rng)).collect(),
+            wanted: vec![Vector::ZERO; n],
+            order: (0..n).collect(),
+            frame: 0,
+            seeker: rng.random_range(0..n),
+            chases_from: 0,
+            tagged: None,
+        }
+    }
+
+    /// The velocity that a robot wants.
+    fn behave(&mut self, robot: usize, rng: &mut Rng) -> Vector {
+        if self.tagged == Some(robot) {
+            self.tagged = None;
+            self.errands[self.seeker].stay = Some(0);
+            self.seeker = robot;
+            self.chases_from = self.frame.saturating_add(frames(self.rules.pause, self.rules.rate));
+        }
+        match robot == self.seeker {
+            true if self.chases() => self.chase(),
+            true => Vector::ZERO,
+            false => self.wander(robot, rng),
+        }
+    }
+
+    fn chases(&self) -> bool {
+        self.frame >= self.chases_from
+    }
+
+    fn chase(&mut self) -> Vector {
+        let (Tag { motion, reach, rate, .. }, seen) = (self.rules, self.eyes.seen());
+        let from = seen[self.seeker];
+        let others = (0..seen.len()).filter(|&robot| robot != self.seeker);
+        let others = others.map(|robot| (robot, (seen[robot] - from).norm()));
+        let (nearest, distance) =
+            others.min_by(|a, b| a.1.total_cmp(&b.1)).expect("there are two robots or more");
+        if distance < motion.diameter + reach {
+            self.tagged.get_or_insert(nearest);
+        }
+        motion.towards(from, seen[nearest], *rate)
+    }
+
+    fn wander(&mut self, robot: usize, rng: &mut Rng) -> Vector {
+        let Tag { motion, arrival, dwell, rate, .. } = self.rules;
+        let (from, mut errand) = (self.eyes.seen()[robot], self.errands[robot]);
+        if errand.stay.is_none() && (errand.target - from).norm() <= *arrival {
+            let mean_times: f64 = Exp1.sample(rng);
+            errand.stay = Some(frames(dwell * mean_times, *rate));
+        }
+        match &mut errand.stay {
+            Some(0) => errand = self.next(errand, rng),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.errands[robot] = errand;
+        let ignored = self.chases().then_some(self.seeker);
+        let others = self.eyes.seen().iter().enumerate();
+        let others = others.filter(|&(other, _)| other != robot && Some(other) != ignored).map(|(_, &at)| at);
+        motion.around(motion.towards(from, errand.target, *rate), from, others)
+    }
+
+    /// The next target after an errand.
+    fn next(&self, Errand { corner, .. }: Errand, rng: &mut Rng) -> Errand {
+        let Tag { scheme, margin, clearance, inset, .. } = *self.rules;
+        let seeker = self.eyes.seen()[self.seeker];
+        match scheme {
+            Scheme::Hourglass => {
+                let next = (corner + 1) % 4;
+                let corner = if next == quadrant(seeker) { 3 - next } else { next };
+                Errand { target: self.area.inner(inset).corner(corner), corner, stay: None }
+            }
+            Scheme::Unconstrained => {
+                // At least a fifth of the places are far enough: `Tag::check` sees to it.
+                let mut target = self.area.inner(margin).draw(rng);
+                while (target - seeker).norm() < clearance {
+                    target = self.area.inner(margin).draw(rng);
+                }
+                Errand { target, corner, stay: None }
+            }
+        }
+    }
+}
+
+impl Game for Chase<'_> {
+    fn seen(&self) -> &[Vector] {
+        self.eyes.seen()
+    }
+
+    fn decide(&mut self, rng: &mut Rng) -> Label {
+        self.order.shuffle(rng);
+        for k in 0..self.order.len() {
+            let robot = self.order[k];
+            self.wanted[robot] = self.behave(robot, rng);
+        }
+        self.seeker as Label
+    }
+
+    fn go(&mut self, rng: &mut Rng) {
+        let Tag { motion, rate, .. } = self.rules;
+        motion.step(&mut self.bodies, &self.wanted, self.area, *rate, rng);
+        self.eyes.look(self.bodies.iter().map(|body| body.at), rng);
+        self.frame += 1;
+    }
+}

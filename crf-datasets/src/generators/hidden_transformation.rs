@@ -1,0 +1,127 @@
+use std::sync::Arc;
+
+use crf_core::{Result, Rng, Schema, Seed, Source, Splits, Value, require};
+use rand::RngExt as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::channels::real;
+use crate::generators::support::binary::{labels, sign};
+use crate::generators::support::label_chain::LabelChain;
+use crate::generators::support::size::Size;
+use crate::generators::support::splits::Parts;
+
+/// Numbers of which one threshold, or one power, tells all about the label (after Vail 2008, §3.1.3).
+///
+/// Binary labels follow a first-order Markov chain. The channels `x1`, `x2` … lie between −1 and 1 with the densities
+/// p(x | y) ∝ exp(±strength/2 · g(x)), plus for label 1: the evidence for label 1 is strength · g(x) and a constant. So
+/// g is strongly relevant, and other thresholds, or powers, are weakly relevant, the less the less they are like it:
+/// selection among many candidates, such as `{ type = "threshold", at = [-0.8, -0.6, …] }` or
+/// `{ type = "power", degrees = [1, 2, 3, 4] }`, should find it.
+///
+/// The thesis asks the question without data for it; the law is ours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HiddenTransformation {
+    /// The g: `{ threshold = 0.2 }` is 1 above 0.2 and 0 below, `{ power = 3 }` is x³.
+    pub truth: Transformation,
+    /// How strong the evidence is; above 0, and at most 20.
+    pub strength: f64,
+    /// How many channels there are; at least 1.
+    pub channels: usize,
+    /// Probability that a label is the one before.
+    pub stay: f64,
+    /// Size of the training data.
+    pub train: Size,
+    /// Size of the data for choices; none when left out.
+    pub holdout: Option<Size>,
+    /// Size of the test data.
+    pub test: Size,
+}
+
+/// A function of a number between −1 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transformation {
+    /// Whether the number is above this one, which is between −1 and 1.
+    Threshold(f64),
+    /// The number raised to this power, from 1 to 64.
+    Power(u32),
+}
+
+impl Transformation {
+    fn check(self) -> Result<()> {
+        match self {
+            Transformation::Threshold(at) => {
+                require(at > -1.0 && at < 1.0, "threshold", "above -1 and below 1", at)
+            }
+            Transformation::Power(degree) => {
+                require((1..=64).contains(&degree), "power", "from 1 to 64", degree)
+            }
+        }
+    }
+
+    /// The value, which is between −1 and 1.
+    fn of(self, x: f64) -> f64 {
+        match self {
+            Transformation::Threshold(at) => f64::from(u8::from(x > at)),
+            Transformation::Power(degree) => x.powi(degree as i32),
+        }
+    }
+}
+
+impl Default for HiddenTransformation {
+    fn default() -> Self {
+        HiddenTransformation {
+            truth: Transformation::Threshold(0.2),
+            strength: 2.0,
+            channels: 1,
+            stay: 0.75,
+            train: Size { sequences: 1, length: 1000 },
+            holdout: None,
+            test: Size { sequences: 1, length: 1000 },
+        }
+    }
+}
+
+impl HiddenTransformation {
+    fn parts(&self) -> Parts {
+        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    }
+
+    /// A number drawn for a label: uniform ones are kept with a probability proportional to the density.
+    fn observe(&self, sign: f64, rng: &mut Rng) -> f64 {
+        loop {
+            let x = rng.random_range(-1.0..=1.0);
+            if rng.random::<f64>() < (self.strength / 2.0 * (sign * self.truth.of(x) - 1.0)).exp() {
+                return x;
+            }
+        }
+    }
+}
+
+crf_core::plugin!("source", HiddenTransformation, "hidden-transformation");
+
+#[typetag::serde(name = "hidden-transformation")]
+impl Source for HiddenTransformation {
+    fn check(&self) -> Result<()> {
+        self.truth.check()?;
+        let bounded = self.strength > 0.0 && self.strength <= 20.0;
+        require(bounded, "strength", "above 0 and at most 20", self.strength)?;
+        require(self.channels >= 1, "channels", "at least 1", self.channels)?;
+        LabelChain::new("stay", self.stay, 2)?;
+        self.parts().check()
+    }
+
+    fn load(&self, seed: &Seed) -> Result<Splits> {
+        self.check()?;
+        let channels = real((1..=self.channels).map(|k| format!("x{k}")));
+        let schema = Arc::new(Schema::chain(channels, labels())?);
+        let chain = LabelChain::new("stay", self.stay, 2)?;
+        self.parts().draw(&schema, seed, |_, length, rng, out| {
+            chain.fill(length, 1, rng, out, |y, rng, values| {
+                values.extend((0..self.channels).map(|_| Value::Real(self.observe(sign(y), rng))));
+            })
+        })
+    }
+}

@@ -1,0 +1,95 @@
+use std::sync::Arc;
+
+use crf_core::{Channel, ChannelKind, Graph, Result, Seed, Source, Splits, Value, require};
+use rand_distr::Distribution as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::generators::support::grid::{Grid, Potts};
+use crate::generators::support::label_chain::numbered;
+use crate::generators::support::noise::noise;
+
+/// Noisy images of smooth label fields: a Potts model on a grid (Geman & Geman 1984).
+///
+/// Labels 0, 1 … are drawn from p(y) ∝ exp(β · number of neighbours with equal labels) by Gibbs sampling, row by row
+/// from a uniform start; every pixel shows its label plus normal noise in the real channel `brightness`. Nodes
+/// are joined to their right and lower neighbours by the relations `right` and `down`. The true model is then
+/// log-linear: brightness and intercept for each label, β on the diagonal of both relations.
+///
+/// A hundred sweeps come close to the model below the critical β, which is log(1 + √q) for q labels (0.88 for
+/// two); above it the field freezes into patches of its start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PottsGrid {
+    /// Rows of an image.
+    pub rows: usize,
+    /// Columns of an image.
+    pub columns: usize,
+    /// How many labels there are; at least 2.
+    pub labels: usize,
+    /// The β of the model; at most 100.
+    pub coupling: f64,
+    /// Sweeps of the Gibbs sampler.
+    pub sweeps: usize,
+    /// Standard deviation of the noise.
+    pub noise: f64,
+    /// How many images to train on.
+    pub train: usize,
+    /// How many images for choices; none when left out.
+    pub holdout: Option<usize>,
+    /// How many images to test on.
+    pub test: usize,
+}
+
+impl Default for PottsGrid {
+    fn default() -> Self {
+        PottsGrid {
+            rows: 16,
+            columns: 16,
+            labels: 2,
+            coupling: 0.8,
+            sweeps: 100,
+            noise: 1.0,
+            train: 10,
+            holdout: None,
+            test: 10,
+        }
+    }
+}
+
+impl PottsGrid {
+    fn grid(&self) -> Grid {
+        let Self { rows, columns, train, holdout, test, .. } = *self;
+        Grid { rows, columns, train, holdout, test }
+    }
+}
+
+crf_core::plugin!("source", PottsGrid, "potts-grid");
+
+#[typetag::serde(name = "potts-grid")]
+impl Source for PottsGrid {
+    fn check(&self) -> Result<()> {
+        self.grid().check()?;
+        require(self.sweeps > 0, "sweeps", "at least 1", self.sweeps)?;
+        require(self.labels >= 2, "labels", "at least 2", self.labels)?;
+        let range = "a number between -100 and 100";
+        require(self.coupling.abs() <= 100.0, "coupling", range, self.coupling)?;
+        noise(self.noise).map(|_| ())
+    }
+
+    fn load(&self, seed: &Seed) -> Result<Splits> {
+        self.check()?;
+        let channels = vec![Channel { name: "brightness".into(), kind: ChannelKind::Real }];
+        let (noise, schema) = (noise(self.noise)?, Arc::new(Grid::schema(channels, numbered(self.labels))?));
+        let (edges, n_nodes) = (self.grid().edges(), self.rows * self.columns);
+        let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
+        let (couplings, fields) = (vec![self.coupling; edges.len()], vec![0.0; n_nodes * self.labels]);
+        let model = Potts { edges: &edges, couplings: &couplings, fields: &fields, labels: self.labels };
+        self.grid().parts().draw(&schema, seed, |_, _, rng, out| {
+            for label in model.draw(self.sweeps, rng) {
+                out.push(&[Value::Real(label as f64 + noise.sample(rng))], Some(label as u32))?;
+            }
+            out.end_graph(graph.clone())
+        })
+    }
+}

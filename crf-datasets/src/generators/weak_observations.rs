@@ -1,0 +1,95 @@
+use std::sync::Arc;
+
+use crf_core::{Result, Schema, Seed, Source, Splits, Value, require};
+use rand::RngExt as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::channels::real;
+use crate::generators::support::binary::labels;
+use crate::generators::support::label_chain::LabelChain;
+use crate::generators::support::size::Size;
+use crate::generators::support::splits::Parts;
+
+/// Binary labels, each like an earlier one, seen in many weak observations (Liao et al. 2007, §5.1).
+///
+/// A label is the one `distance` steps back with probability `stay`, and the first ones are uniform. The real channels `x1`,
+/// `x2` … are 1, and otherwise 0, with a probability for each of both labels that the seed draws between `lowest` and
+/// `highest`. Figure 1(a) sweeps `stay` with `distance` 1; figure 1(b) sweeps `distance` from 1 to 5, where the source
+/// `linked` with `distances = [2, 3, 4, 5]` makes the graphs that do not know it.
+///
+/// The paper draws ten chains for an observation model and leaves out one at a time. Here a trial has nine chains to
+/// train and one to test, of an observation model of its own: trials are independent, folds would not be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WeakObservations {
+    /// How many steps back the label is on which a label depends; at least 1.
+    pub distance: usize,
+    /// Probability that both are equal.
+    pub stay: f64,
+    /// How many channels there are; at least 1.
+    pub observations: usize,
+    /// The lowest probability that an observation is 1.
+    pub lowest: f64,
+    /// The highest probability that an observation is 1.
+    pub highest: f64,
+    /// Size of the training data.
+    pub train: Size,
+    /// Size of the data for choices; none when left out.
+    pub holdout: Option<Size>,
+    /// Size of the test data.
+    pub test: Size,
+}
+
+impl Default for WeakObservations {
+    fn default() -> Self {
+        WeakObservations {
+            distance: 1,
+            stay: 0.9,
+            observations: 50,
+            lowest: 0.45,
+            highest: 0.55,
+            train: Size { sequences: 9, length: 2000 },
+            holdout: None,
+            test: Size { sequences: 1, length: 2000 },
+        }
+    }
+}
+
+impl WeakObservations {
+    fn parts(&self) -> Parts {
+        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    }
+}
+
+crf_core::plugin!("source", WeakObservations, "weak-observations");
+
+#[typetag::serde(name = "weak-observations")]
+impl Source for WeakObservations {
+    fn check(&self) -> Result<()> {
+        require(self.distance >= 1, "distance", "at least 1", self.distance)?;
+        LabelChain::new("stay", self.stay, 2)?;
+        require(self.observations >= 1, "observations", "at least 1", self.observations)?;
+        let probability = |p: f64| (0.0..=1.0).contains(&p);
+        require(probability(self.lowest), "lowest", "a probability between 0 and 1", self.lowest)?;
+        let above = probability(self.highest) && self.highest >= self.lowest;
+        require(above, "highest", "a probability of at least `lowest`", self.highest)?;
+        self.parts().check()
+    }
+
+    fn load(&self, seed: &Seed) -> Result<Splits> {
+        self.check()?;
+        let channels = real((1..=self.observations).map(|k| format!("x{k}")));
+        let schema = Arc::new(Schema::chain(channels, labels())?);
+        let chain = LabelChain::new("stay", self.stay, 2)?;
+        let mut rng = seed.child("observation model").rng();
+        let mut draw = || rng.random_range(self.lowest..=self.highest);
+        let models: Vec<[f64; 2]> = (0..self.observations).map(|_| [draw(), draw()]).collect();
+        self.parts().draw(&schema, seed, |_, length, rng, out| {
+            chain.fill(length, self.distance, rng, out, |y, rng, values| {
+                let observe = |model: &[f64; 2]| f64::from(u8::from(rng.random_bool(model[y as usize])));
+                values.extend(models.iter().map(observe).map(Value::Real));
+            })
+        })
+    }
+}

@@ -1,0 +1,214 @@
+use std::sync::Arc;
+
+use crf_core::{
+    BoundModel, Corpus, Error, FeatureMap, FittedFeatures, Model, NodeKind, Potentials, Result, Scratch,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::boosting::node_scores::{RelationTables, outcome, relations};
+use crate::boosting::trees::Attributes;
+use crate::boosting::weak_learner::{Looks, Weak};
+
+/// A field on any graph whose node scores are sums of functions of single attributes, and whose edges have one table for each
+/// relation: what boosting with stumps comes to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AdditiveModel {
+    map: Arc<FeatureMap>,
+    attributes: Attributes,
+    base: Vec<Vec<f64>>,   // [kinds] what all nodes of a kind have in common
+    scores: Vec<Vec<f64>>, // [attributes] bin, then label; empty where nothing looks at it
+    tables: Vec<Vec<f64>>, // [relations] tail label, then head label
+    entered: Vec<Entry>,   // [rounds]
+}
+
+/// What a round added.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    looks: Looks,
+    gain: f64,
+}
+
+impl AdditiveModel {
+    /// The model of some weak learners.
+    pub(crate) fn new(map: Arc<FeatureMap>, attributes: Attributes, weak: &[Weak]) -> Self {
+        let (mut scores, mut tables) = (vec![Vec::new(); attributes.len()], RelationTables::new(&map));
+        let mut base: Vec<Vec<f64>> =
+            map.schema().kinds().iter().map(|kind| vec![0.0; kind.labels.len()]).collect();
+        for Weak { looks, values, .. } in weak {
+            match *looks {
+                Looks::Nothing { kind } => {
+                    base[usize::from(kind)].iter_mut().zip(values).for_each(|(base, value)| *base += value);
+                }
+                Looks::Attribute { attribute, cut } => {
+                    let a = attribute as usize;
+                    let n = map.schema().n_labels(attributes.kind(a, map.state()));
+                    scores[a].resize(attributes.n_bins(a) * n, 0.0);
+                    for (bin, scores) in (0..).zip(scores[a].chunks_mut(n)) {
+                        let at = outcome(bin, cut) * n;
+                        scores.iter_mut().zip(&values[at..at + n]).for_each(|(score, value)| *score += value);
+                    }
+                }
+                Looks::Relation { relation, head } => {
+                    let (tails, heads) = map.schema().table_shape(relation);
+                    let sides = if head { (tails, heads) } else { (heads, tails) };
+                    tables.add(relation, head, values, sides);
+                }
+            }
+        }
+        let tables =
+            tables.starts.windows(2).map(|range| tables.values[range[0]..range[1]].to_vec()).collect();
+        let chosen = weak.iter().filter(|weak| !matches!(weak.looks, Looks::Nothing { .. }));
+        let entered = chosen.map(|&Weak { looks, gain, .. }| Entry { looks, gain }).collect();
+        AdditiveModel { map, attributes, base, scores, tables, entered }
+    }
+
+    /// The same with other tables, one for each relation, by the tail's label and then the head's.
+    pub(crate) fn with_tables(self, tables: Vec<Vec<f64>>) -> Self {
+        AdditiveModel { tables, ..self }
+    }
+
+    /// The state functions of the attributes that a round looked at, ascending.
+    pub(crate) fn functions(&self) -> Vec<u32> {
+        let looked = self.entered.iter().filter_map(|entry| match entry.looks {
+            Looks::Attribute { attribute, .. } => Some(self.attributes.functions(attribute as usize)),
+            Looks::Nothing { .. } | Looks::Relation { .. } => None,
+        });
+        let mut functions: Vec<u32> = looked.flatten().copied().collect();
+        functions.sort_unstable();
+        functions.dedup();
+        functions
+    }
+
+    /// What each round added, in words: an attribute, or a relation with the end that looks.
+    pub fn entered(&self) -> impl Iterator<Item = (String, f64)> + '_ {
+        let (links, schema) = (self.map.state(), self.map.schema());
+        self.entered.iter().map(move |&Entry { looks, gain }| {
+            let name = match looks {
+                Looks::Attribute { attribute, cut: Some(cut) } if cut > 0 => {
+                    self.attributes.below(attribute as usize, cut, false, links)
+                }
+                Looks::Attribute { attribute, .. } => self.attributes.name(attribute as usize, links),
+                Looks::Nothing { kind } => schema.kinds()[usize::from(kind)].name.clone(),
+                Looks::Relation { relation, head } => {
+                    let name = &schema.relations()[usize::from(relation)].name;
+                    format!("{name}, {}", if head { "heads" } else { "tails" })
+                }
+            };
+            (name, gain)
+        })
+    }
+
+    fn fits(&self) -> bool {
+        let (links, schema) = (self.map.state(), self.map.schema());
+        let scores = |(a, scores): (usize, &Vec<f64>)| {
+            let len = self.attributes.n_bins(a) * schema.n_labels(self.attributes.kind(a, links));
+            scores.is_empty() || scores.len() == len
+        };
+        let table = |(r, table): (usize, &Vec<f64>)| {
+            let (rows, columns) = schema.table_shape(r as u16);
+            table.len() == rows * columns
+        };
+        let entry = |entry: &Entry| match entry.looks {
+            Looks::Attribute { attribute, cut } => {
+                let a = attribute as usize;
+                a < self.attributes.len() && cut.is_none_or(|cut| (cut as usize) < self.attributes.n_bins(a))
+            }
+            Looks::Nothing { kind } => usize::from(kind) < schema.kinds().len(),
+            Looks::Relation { relation, .. } => usize::from(relation) < schema.relations().len(),
+        };
+        let base = |(base, kind): (&Vec<f64>, &NodeKind)| base.len() == kind.labels.len();
+        self.scores.len() == self.attributes.len()
+            && self.tables.len() == schema.relations().len()
+            && self.base.len() == schema.kinds().len()
+            && self.base.iter().zip(schema.kinds()).all(base)
+            && self.scores.iter().enumerate().all(scores)
+            && self.tables.iter().enumerate().all(table)
+            && self.entered.iter().all(entry)
+            && self.scores.iter().chain(&self.tables).chain(&self.base).flatten().all(|x| x.is_finite())
+    }
+}
+
+#[typetag::serde(name = "additive")]
+impl Model for AdditiveModel {
+    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+        if x.data().schema() != self.map.schema() {
+            return Err(Error::data("the model was made for other channels or labels than the data have"));
+        }
+        let mut tables = RelationTables::new(&self.map);
+        tables.values = self.tables.concat();
+        let default = (0..self.attributes.len()).map(|a| self.attributes.default_bin(a)).collect();
+        Ok(Box::new(Bound { model: self, x, tables, relations: relations(x), default }))
+    }
+
+    fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
+        Arc::make_mut(&mut self.map).restore(features)?;
+        self.attributes.restore(self.map.state())?;
+        if self.fits() { Ok(()) } else { Err(Error::data("the scores of the model do not fit its features")) }
+    }
+
+    /// What entered in each round, and then the scores of pairs of labels.
+    fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
+        let mut all: Vec<(String, f64)> = self
+            .entered()
+            .enumerate()
+            .map(|(round, (name, gain))| (format!("round {}: {name}", round + 1), gain))
+            .collect();
+        let schema = self.map.schema();
+        for (relation, table) in schema.relations().iter().zip(&self.tables) {
+            let [tails, heads] =
+                [relation.tail, relation.head].map(|kind| &schema.kinds()[usize::from(kind)].labels);
+            for (pair, &score) in table.iter().enumerate().filter(|(_, score)| **score != 0.0) {
+                let [before, now] = [pair / heads.len(), pair % heads.len()].map(|y| y as u32);
+                all.push((
+                    format!("{}: y'={} ∧ y={}", relation.name, tails.name(before), heads.name(now)),
+                    score,
+                ));
+            }
+        }
+        all.iter().take(top).for_each(|(name, value)| out(name, *value));
+    }
+}
+
+/// A model and the corpus whose sequences are scored.
+struct Bound<'a> {
+    model: &'a AdditiveModel,
+    x: &'a Corpus,
+    tables: RelationTables,
+    relations: Vec<Vec<u32>>,
+    default: Vec<u32>, // [attributes]
+}
+
+impl Bound<'_> {
+    /// What attribute `a` gives the labels of a node when it is in a bin.
+    fn of(&self, a: usize, bin: u32, n: usize) -> &[f64] {
+        self.model.scores[a].get(bin as usize * n..(bin as usize + 1) * n).unwrap_or_default()
+    }
+}
+
+impl BoundModel for Bound<'_> {
+    fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
+        let Bound { model: AdditiveModel { map, attributes, .. }, x, .. } = self;
+        let (shape, start) = (x.data().shape(i), x.data().range(i).start);
+        let node: &mut Vec<f64> = scratch.of();
+        node.clear();
+        node.resize(shape.node_at(shape.n_nodes()), 0.0);
+        for t in 0..shape.n_nodes() {
+            let (scores, kind) = (&mut node[shape.node_at(t)..shape.node_at(t + 1)], shape.kind(t));
+            let n = scores.len();
+            scores.copy_from_slice(&self.model.base[usize::from(kind)]);
+            let mut add = |values: &[f64], sign: f64| {
+                scores.iter_mut().zip(values).for_each(|(score, value)| *score += sign * value);
+            };
+            // All attributes are in their default bins but those that are listed.
+            for a in (0..attributes.len()).filter(|&a| attributes.kind(a, map.state()) == kind) {
+                add(self.of(a, self.default[a], n), 1.0);
+            }
+            for (a, bin) in attributes.row(x, start + t) {
+                let a = a as usize;
+                add(self.of(a, self.default[a], n), -1.0);
+                add(self.of(a, bin, n), 1.0);
+            }
+        }
+        Potentials::new(shape, node, self.tables.of(&self.relations[i]))
+    }
+}

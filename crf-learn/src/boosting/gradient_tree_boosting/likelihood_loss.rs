@@ -1,0 +1,228 @@
+use crf_core::{
+    Beliefs, ConstrainedTables, EdgeBeliefs, EdgeTables, Error, Forbidden, Inference, Label, Potentials,
+    Problem, Result, Scratch, Tables,
+};
+use rayon::prelude::*;
+
+use crate::boosting::gradient_tree_boosting::loss::{Functional, Leaf, View};
+use crate::boosting::trees::{Attributes, Cells, Place, Row, Tree};
+use crate::objectives::labels::{all_labels, refuse_foreign};
+
+/// Scores of all pairs of labels take no more bytes than this.
+const MOST_MEMORY: usize = 16 << 30;
+
+/// −log p(Y | X) of chains with scores F_t(y′, y) of their own at every position, whose slopes are
+/// P(y_{t−1} = y′, y_t = y | X) − 1[y_{t−1} = y′, y_t = y].
+///
+/// Nearly all of L² pairs have next to no probability, and so neither slope nor curvature: those that [`Leaf::negligible`] allows are
+/// left out of the least-squares problems, unless they are true.
+pub(crate) struct BoostedChains<'a> {
+    view: View<'a>,
+    inference: &'a dyn Inference,
+    forbidden: Option<&'a Forbidden>,
+    asks: bool, // whether scores depend on the label before
+    least: f64, // the probability from which on a pair of labels matters
+    truth: Vec<Label>,
+    chains: Vec<Chain>, // [sequences]
+    starts: Vec<usize>, // of tables
+    numbers: Vec<u32>,  // of tables
+    zeros: Vec<f64>,    // the table that ties nothing
+}
+
+/// Scores and probabilities of one sequence.
+struct Chain {
+    node: Vec<f64>,   // [T × L] what does not depend on the label before
+    tables: Vec<f64>, // [T − 1 × L × L] what does: label before, then label
+    p_node: Vec<f32>, // [T × L]
+    pairs: Pairs,
+    loss: f64,
+}
+
+/// The probabilities of the pairs of labels that matter, by edge, label, and label before.
+#[derive(Default)]
+struct Pairs {
+    starts: Vec<u32>,        // [(T − 1)·L + 1]
+    values: Vec<(u16, f32)>, // label before, and the probability of both
+}
+
+impl Pairs {
+    /// Adds those of an edge that are true or have at least so much probability.
+    fn read(&mut self, beliefs: &[f64], n: usize, truth: [Label; 2], least: f64) {
+        for k in 0..n {
+            for (before, row) in (0..).zip(beliefs.chunks_exact(n)) {
+                if row[k] >= least || truth == [Label::from(before), k as Label] {
+                    self.values.push((before, row[k] as f32));
+                }
+            }
+            self.starts.push(self.values.len() as u32);
+        }
+    }
+
+    /// Those of label `k` at the head of edge `e`.
+    fn of(&self, e: usize, k: usize, n: usize) -> &[(u16, f32)] {
+        let at = e * n + k;
+        &self.values[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+}
+
+/// Memory for one sequence.
+#[derive(Default)]
+struct Worker {
+    node: Vec<f64>,
+    beliefs: Vec<f64>,
+    edges: Vec<f64>,
+    constrained: ConstrainedTables,
+    inference: Scratch,
+}
+
+impl<'a> BoostedChains<'a> {
+    /// The training data of a problem with all scores 0.
+    pub(crate) fn new(
+        problem: &Problem<'a>,
+        attributes: &'a Attributes,
+        asks: bool,
+        leaf: Leaf,
+        tag: &str,
+    ) -> Result<Self> {
+        let (x, n_labels) = (problem.train, problem.map.schema().n_labels(0));
+        let data = x.data();
+        let truth = all_labels(data, tag)?;
+        refuse_foreign(data)?;
+        problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
+        let size = if asks { n_labels * n_labels } else { 0 };
+        let bytes = data.n_positions().saturating_mul(size * size_of::<f64>());
+        if bytes > MOST_MEMORY {
+            let (need, most) = (bytes >> 30, MOST_MEMORY >> 30);
+            let want = format!(
+                "`pseudo-likelihood`, since scores of all pairs of labels need {need} GiB, above {most}"
+            );
+            return Err(Error::setting("gradient", want, "`likelihood`"));
+        }
+        let mut longest = 0;
+        let chain = |i| {
+            let len = data.range(i).len();
+            longest = len.max(longest);
+            let n_edges = len.saturating_sub(1);
+            problem.inference.supports(&data.shape(i))?;
+            Ok(Chain {
+                node: vec![0.0; len * n_labels],
+                tables: vec![0.0; n_edges * size],
+                p_node: vec![0.0; len * n_labels],
+                pairs: Pairs::default(),
+                loss: 0.0,
+            })
+        };
+        let chains = (0..data.len()).map(chain).collect::<Result<_>>()?;
+        let Problem { inference, forbidden, .. } = *problem;
+        Ok(BoostedChains {
+            view: View { attributes, x, n_labels },
+            inference,
+            forbidden,
+            asks,
+            least: leaf.negligible() / (n_labels * n_labels) as f64,
+            truth,
+            chains,
+            starts: (0..=longest.max(1)).map(|e| e * n_labels * n_labels).collect(),
+            numbers: (0..longest as u32).collect(),
+            zeros: vec![0.0; n_labels * n_labels],
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shift(&mut self, i: usize, t: usize, before: u16, now: usize, by: f64) {
+        let n = self.view.n_labels;
+        match usize::from(before) {
+            before if before < n => self.chains[i].tables[((t - 1) * n + before) * n + now] += by,
+            _ => self.chains[i].node[t * n + now] += by,
+        }
+    }
+}
+
+impl Functional for BoostedChains<'_> {
+    fn add(&mut self, trees: &[Tree]) {
+        let BoostedChains { view, chains, asks, .. } = self;
+        let (n, size) = (view.n_labels, view.n_labels * view.n_labels);
+        let start = || (Row::new(view.attributes), (0..view.none()).collect::<Vec<u16>>());
+        chains.par_iter_mut().enumerate().for_each_init(start, |(row, labels), (i, chain)| {
+            for (t, position) in view.x.data().range(i).enumerate() {
+                view.read(position, row);
+                let mut none = [view.none()];
+                let node = &mut chain.node[t * n..(t + 1) * n];
+                for ((k, tree), each) in trees.iter().enumerate().zip(node) {
+                    match t.checked_sub(1).filter(|_| *asks) {
+                        None => view.add(tree, k, row, &mut none, each, &mut []),
+                        Some(e) => {
+                            let table = &mut chain.tables[e * size..(e + 1) * size];
+                            view.add(tree, k, row, labels, each, table);
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    fn evaluate(&mut self) -> Result<f64> {
+        let BoostedChains { view, inference, forbidden, asks, least, truth, chains, starts, numbers, zeros } =
+            self;
+        let data = view.x.data();
+        let work = |worker: &mut Worker, (i, chain): (usize, &mut Chain)| -> Result<()> {
+            let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
+            let Worker { node, beliefs, edges, constrained, inference: scratch } = worker;
+            node.clear();
+            node.extend_from_slice(&chain.node);
+            let (values, n_tables, of_edge) = match *asks {
+                true => (&chain.tables, shape.n_edges(), EdgeTables::Each(&numbers[..shape.n_edges()])),
+                false => (&*zeros, 1, EdgeTables::Shared),
+            };
+            let starts = &starts[..=n_tables];
+            let tables = Tables { values, starts, of_edge, version: Tables::new_version() };
+            let mut p = Potentials::new(shape, node, tables)?;
+            if let Some(forbidden) = *forbidden {
+                p = forbidden.apply(p, constrained)?;
+            }
+            beliefs.resize(chain.node.len(), 0.0);
+            edges.resize(chain.tables.len(), 0.0);
+            let edge = if *asks { EdgeBeliefs::PerEdge(edges) } else { EdgeBeliefs::None };
+            let log_z = inference.infer(&p, &mut Beliefs { node: beliefs, edge }, scratch)?;
+            chain.loss = data.weight(i) * (log_z.value - p.score(truth));
+            chain.p_node.iter_mut().zip(&*beliefs).for_each(|(p, &belief)| *p = belief as f32);
+            chain.pairs.values.clear();
+            chain.pairs.starts.clear();
+            chain.pairs.starts.push(0);
+            let n = view.n_labels;
+            for (beliefs, truth) in edges.chunks_exact(n * n).zip(truth.windows(2)) {
+                chain.pairs.read(beliefs, n, [truth[0], truth[1]], *least);
+            }
+            Ok(())
+        };
+        chains.par_iter_mut().enumerate().filter(|(_, chain)| !chain.node.is_empty()).try_for_each_init(
+            Worker::default,
+            |worker, (i, chain)| {
+                work(worker, (i, chain)).map_err(|error| error.at(format!("sequence {}", i + 1)))
+            },
+        )?;
+        Ok(chains.iter().map(|chain| chain.loss).sum())
+    }
+
+    fn cells(&self, k: usize, sampled: &[bool], leaf: Leaf, out: &mut Cells) {
+        let (data, n) = (self.view.x.data(), self.view.n_labels);
+        out.fill(data, &self.truth, sampled, |out, Place { sequence, t, weight, truth }| {
+            let chain = &self.chains[sequence];
+            let is_k = truth[t] as usize == k;
+            match t.checked_sub(1).filter(|_| self.asks) {
+                None => {
+                    let p = f64::from(chain.p_node[t * n + k]);
+                    let slope = f64::from(u8::from(is_k)) - p;
+                    out.push(self.view.none(), weight * slope, weight * leaf.weight(slope, p));
+                }
+                Some(e) => {
+                    for &(before, p) in chain.pairs.of(e, k, n) {
+                        let p = f64::from(p);
+                        let slope = f64::from(u8::from(is_k && truth[e] == u32::from(before))) - p;
+                        out.push(before, weight * slope, weight * leaf.weight(slope, p));
+                    }
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,153 @@
+use crf_core::{Corpus, Error, FeatureMap, Label, LogLinear, Problem, Result};
+use linfa::DatasetBase;
+use ndarray::{Array1, Array2};
+
+use crate::objectives::labels::{all_labels, refuse_foreign};
+
+/// No matrix has more numbers than this, which are half a gigabyte.
+pub(crate) const MOST_NUMBERS: usize = 1 << 26;
+
+/// The nodes of one kind as classifiers of single positions see them: a dense row of state functions each.
+///
+/// A sequence that counts twice has its rows twice: linfa's classifiers know no other weights.
+pub(crate) struct Nodes {
+    /// Which kind they are of.
+    pub(crate) kind: u16,
+    /// The functions that vary from node to node, in the order of their columns, and then the constant ones.
+    functions: Vec<u32>,
+    /// The first constant function and its value, if there is one.
+    constant: Option<(u32, f64)>,
+    /// The rows and the labels, as linfa takes them.
+    pub(crate) dataset: DatasetBase<Array2<f64>, Array1<usize>>,
+    /// How many labels the kind has, whether they occur or not.
+    pub(crate) n_labels: usize,
+    /// How often each label occurs.
+    pub(crate) counts: Vec<usize>,
+}
+
+/// What a linear classifier came to.
+pub(crate) struct Linear {
+    /// The weight of each column for each label.
+    pub(crate) weights: Array2<f64>,
+    /// What each label scores where all columns are 0; for this there must be a constant function.
+    pub(crate) bias: Option<Array1<f64>>,
+}
+
+/// The log-linear model without transitions whose state weights `fit` finds for each kind of node.
+///
+/// `with_constants` says whether functions that are the same everywhere are columns too, and `n_numbers` how large the
+/// largest matrix for so many rows and columns is.
+pub(crate) fn fit_local(
+    tag: &'static str,
+    problem: &Problem<'_>,
+    with_constants: bool,
+    n_numbers: impl Fn(usize, usize) -> usize,
+    fit: impl Fn(&Nodes) -> Result<Linear>,
+) -> Result<LogLinear> {
+    let (map, data) = (problem.map, problem.train.data());
+    let truth = all_labels(data, tag)?;
+    refuse_foreign(data)?;
+    let mut weights = vec![0.0; map.len()];
+    for (kind, of) in (0..).zip(map.schema().kinds()) {
+        let nodes = Nodes::new(tag, problem, kind, &truth, with_constants, &n_numbers)?;
+        if nodes.counts.iter().all(|&count| count == 0) {
+            continue;
+        }
+        let at = |error: Error| error.at(format!("nodes of the kind `{}`", of.name));
+        let Linear { weights: columns, bias } = fit(&nodes).map_err(at)?;
+        let mut set = |g: u32, y: usize, weight: f64| weights[map.state().range(g)][y] = weight;
+        for (&g, row) in nodes.functions.iter().zip(columns.rows()) {
+            row.iter().enumerate().for_each(|(y, &weight)| set(g, y, weight));
+        }
+        if let Some(((g, value), bias)) = nodes.constant.zip(bias) {
+            bias.iter().enumerate().for_each(|(y, bias)| set(g, y, bias / value));
+        }
+    }
+    LogLinear::new(map.clone(), weights)
+}
+
+impl Nodes {
+    fn new(
+        tag: &'static str,
+        problem: &Problem<'_>,
+        kind: u16,
+        truth: &[Label],
+        with_constants: bool,
+        n_numbers: impl Fn(usize, usize) -> usize,
+    ) -> Result<Self> {
+        let (x, links) = (problem.train, problem.map.state());
+        let refuse = |what: String| Err(Error::Unsupported { tag, what });
+        let n_labels = problem.map.schema().n_labels(kind);
+        let mine: Vec<u32> = (0..links.n_observations() as u32).filter(|&g| links.owner(g) == kind).collect();
+        if let Some(&g) = mine.iter().find(|&&g| links.range(g).len() != n_labels) {
+            return refuse(format!(
+                "gives every function a weight for every label, but `{}` has only some; use `pairs = \"all\"`",
+                links.name(g)
+            ));
+        }
+        let constants: Vec<(u32, f64)> =
+            x.node_base().iter().copied().filter(|(g, _)| links.owner(*g) == kind).collect();
+        let mut functions: Vec<u32> = mine.into_iter().filter(|&g| !links.is_constant(g)).collect();
+        let n_varying = functions.len();
+        if with_constants {
+            functions.extend(constants.iter().map(|(g, _)| g));
+        }
+        let repeated = repetitions(tag, x, kind)?;
+        let (n_rows, n_columns) = (repeated.len(), functions.len());
+        let numbers = n_numbers(n_rows, n_columns);
+        if numbers > MOST_NUMBERS {
+            return refuse(format!(
+                "works on a dense matrix, which for {n_rows} positions with {n_columns} functions would have {numbers} \
+                 numbers, more than {MOST_NUMBERS}; `mle` or `ssvm-frank-wolfe` without transition features take any"
+            ));
+        }
+        let mut column_of = vec![0; links.n_observations()];
+        functions.iter().enumerate().for_each(|(column, &g)| column_of[g as usize] = column);
+        let mut rows = Array2::zeros((n_rows, n_columns));
+        for (mut row, &t) in rows.rows_mut().into_iter().zip(&repeated) {
+            x.nodes().for_each(t, |g, value| row[column_of[g as usize]] += value);
+            row.iter_mut().skip(n_varying).zip(&constants).for_each(|(cell, (_, value))| *cell = *value);
+        }
+        let labels: Array1<usize> = repeated.iter().map(|&t| truth[t] as usize).collect();
+        let mut counts = vec![0; n_labels];
+        labels.iter().for_each(|&label| counts[label] += 1);
+        let (constant, dataset) = (constants.first().copied(), DatasetBase::new(rows, labels));
+        Ok(Nodes { kind, functions, constant, dataset, n_labels, counts })
+    }
+
+    /// Whether some function is the same everywhere, so that labels can have scores of their own.
+    pub(crate) fn has_constant(&self) -> bool {
+        self.constant.is_some()
+    }
+
+    /// The weights of the columns among those of all features of a map, and with `bias` a last row of what labels score where
+    /// all columns are 0.
+    pub(crate) fn gather(&self, map: &FeatureMap, weights: &[f64], bias: bool) -> Array2<f64> {
+        let columns = self.functions.iter().map(|&g| (g, 1.0));
+        let rows: Vec<(u32, f64)> = columns.chain(self.constant.filter(|_| bias)).collect();
+        Array2::from_shape_fn((rows.len(), self.n_labels), |(row, y)| {
+            let (g, value) = rows[row];
+            value * weights[map.state().range(g)][y]
+        })
+    }
+}
+
+/// The positions of the nodes of a kind, each as often as its sequence counts.
+fn repetitions(tag: &'static str, x: &Corpus, kind: u16) -> Result<Vec<usize>> {
+    let mut positions = Vec::new();
+    for i in 0..x.len() {
+        let (shape, weight, start) = (x.data().shape(i), x.data().weight(i), x.data().range(i).start);
+        if weight.fract() != 0.0 || weight > 1e6 {
+            let what = format!(
+                "repeats what counts more than once, so weights must be whole, got {weight} for sequence {}; `mle` \
+                 takes any",
+                i + 1
+            );
+            return Err(Error::Unsupported { tag, what });
+        }
+        for n in (0..shape.n_nodes()).filter(|&n| shape.kind(n) == kind) {
+            positions.extend(std::iter::repeat_n(start + n, weight as usize));
+        }
+    }
+    Ok(positions)
+}

@@ -1,0 +1,78 @@
+use crf_core::{Error, Fit, Learner, Problem, Result, Run, Stop, Trace, require};
+use linfa::dataset::AsSingleTargets as _;
+use linfa::prelude::Fit as _;
+use linfa::{DatasetBase, ParamGuard as _};
+use linfa_svm::Svm;
+use ndarray::{Array1, Array2};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::local::positions::{Linear, Nodes, fit_local};
+
+/// Linear support vector machines of each position by itself, one label against the others, through linfa.
+///
+/// For each label ½‖w‖² + C Σ max(0, 1 − ±(w·x + b)) is minimised by SMO on the matrix of all inner products, so data must be
+/// few. The scores of the labels are compared as they are; transitions have the weight 0. For b the features must
+/// have an intercept, which is not penalised.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Svc {
+    /// C, what a position that is on the wrong side by 1 costs; above 0.
+    pub c: f64,
+    /// Done when no pair of multipliers violates its condition by more than this; above 0.
+    pub tolerance: f64,
+}
+
+impl Default for Svc {
+    fn default() -> Self {
+        Svc { c: 1.0, tolerance: 1e-3 }
+    }
+}
+
+crf_core::plugin!("learner", Svc, "svc");
+
+#[typetag::serde(name = "svc")]
+impl Learner for Svc {
+    fn check(&self) -> Result<()> {
+        for (key, value) in [("c", self.c), ("tolerance", self.tolerance)] {
+            require(value.is_finite() && value > 0.0, key, "a finite number above 0", value)?;
+        }
+        Ok(())
+    }
+
+    fn fit(&self, problem: &Problem<'_>, _run: &mut Run<'_>) -> Result<Fit> {
+        let products = |n_rows: usize, n_columns: usize| n_rows.saturating_mul(n_rows.max(n_columns));
+        let model = fit_local("svc", problem, false, products, |nodes| self.separate(nodes))?;
+        Ok(Fit { model: Box::new(model), trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
+    }
+}
+
+impl Svc {
+    /// The planes that linfa finds.
+    fn separate(&self, nodes: &Nodes) -> Result<Linear> {
+        if !nodes.has_constant() {
+            let what = "needs `intercept` among the features, for the places of its planes";
+            return Err(Error::Unsupported { tag: "svc", what: what.into() });
+        }
+        let (x, labels) = (nodes.dataset.records(), nodes.dataset.as_single_targets());
+        let mut weights = Array2::zeros((x.ncols(), nodes.n_labels));
+        let mut bias = Array1::zeros(nodes.n_labels);
+        for y in 0..nodes.n_labels {
+            // Where all are on one side, a plane that is nowhere loses nothing.
+            bias[y] = match nodes.counts[y] {
+                0 => -1.0,
+                count if count == labels.len() => 1.0,
+                _ => {
+                    let yes = labels.mapv(|label| label == y);
+                    let svm = Svm::<f64, bool>::params().pos_neg_weights(self.c, self.c).eps(self.tolerance);
+                    let svm = svm.check().and_then(|svm| svm.fit(&DatasetBase::new(x.view(), yes.view())));
+                    let svm = svm.map_err(|error| Error::Plugin(Box::new(error)))?;
+                    // linfa keeps the plane to itself, but its multipliers, with their signs, make it.
+                    weights.column_mut(y).assign(&x.t().dot(&Array1::from(svm.alpha)));
+                    -svm.rho
+                }
+            };
+        }
+        Ok(Linear { weights, bias: Some(bias) })
+    }
+}

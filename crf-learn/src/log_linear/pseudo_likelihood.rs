@@ -1,0 +1,27 @@
+use crf_core::{Fit, Learner, Problem, Result, Run};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::log_linear::minimisation::Pairing;
+use crate::objectives::pseudo_likelihood::Conditionals;
+
+/// Maximum pseudo-likelihood (Besag 1975): each label given the true labels of its neighbours.
+///
+/// No inference is needed, so an iteration takes the same time on any graph; of chains and graphs that were drawn from
+/// the model it finds the weights as surely as maximum likelihood does, with more data. Every label must be known.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct PseudoLikelihood(pub Pairing);
+
+crf_core::plugin!("learner", PseudoLikelihood, "pseudo-likelihood");
+
+#[typetag::serde(name = "pseudo-likelihood")]
+impl Learner for PseudoLikelihood {
+    fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        let merged = self.0.merged(problem);
+        self.0.fit(Conditionals::new, problem, merged.as_ref(), run)
+    }
+}

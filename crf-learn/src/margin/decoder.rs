@@ -1,0 +1,369 @@
+use std::ops::Range;
+
+use crf_core::{
+    ConstrainedTables, Corpus, Dataset, Error, Forbidden, Inference, Label, Potentials, Problem, Result,
+    Scorer, Scratch,
+};
+use rayon::prelude::*;
+
+use crate::margin::loss::{Loss, Margin};
+use crate::objectives::labels::{all_labels, refuse_foreign};
+
+/// Into how many pieces the data are cut for all cores; fixed, so that sums do not depend on who computes them.
+const SHARDS: usize = 16;
+
+/// Finds the labelling that is nearest to winning, or furthest ahead: argmax_y w·F(x_i, y) + s·Δ(y, y_i).
+///
+/// With s = 0 that is the best labelling; with s = 1 the one that violates the margin most (Tsochantaridis et al. 2005).
+/// The weights change a little from one sequence to the next ([`Decoder::shift`]) or altogether ([`Decoder::take`]).
+pub(crate) struct Decoder<'a> {
+    scorer: Scorer<'a>,
+    rule: Rule<'a>,
+    worker: Worker,
+    shards: Vec<Shard>,
+    difference: Vec<f64>, // [weights] all zero between calls
+    touched: Vec<usize>,
+    warned: bool,
+}
+
+/// How labellings are found, whatever the weights.
+struct Rule<'a> {
+    inference: &'a dyn Inference,
+    forbidden: Option<&'a Forbidden>,
+    x: &'a Corpus,
+    truth: Vec<Label>, // [positions]
+    costs: Vec<f64>,   // [positions] of a wrong label
+    loss: Loss,
+}
+
+/// Memory for one sequence.
+#[derive(Default)]
+struct Worker {
+    potentials: Scratch,
+    constrained: ConstrainedTables,
+    inference: Scratch,
+    labels: Vec<Label>, // what was found last
+}
+
+/// Some of the sequences, and what was found for each.
+struct Shard {
+    sequences: Range<usize>,
+    worker: Worker,
+    found: Vec<Label>, // [positions of the sequences]
+    answers: Vec<Answer>,
+    sum: Vec<f64>, // [weights] once it is asked for
+}
+
+/// What is known of the labelling that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Answer {
+    /// Δ(y, y_i).
+    pub(crate) cost: f64,
+    /// s·Δ(y, y_i) − w·(F(x_i, y_i) − F(x_i, y)): with s = 1 the hinge loss; at least 0, which the truth has.
+    pub(crate) excess: f64,
+    /// No labelling has a larger excess, if `is_bounded`; otherwise none that is known has.
+    pub(crate) bound: f64,
+    /// Whether the inference knows how good its labelling is.
+    pub(crate) is_bounded: bool,
+}
+
+impl<'a> Decoder<'a> {
+    /// A decoder for the training data of the learner `tag`, all of whose labels must be known.
+    pub(crate) fn new(problem: &Problem<'a>, margin: &Margin, tag: &str) -> Result<Self> {
+        let data = problem.train.data();
+        problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
+        refuse_foreign(data)?;
+        let rule = Rule::new(problem, problem.train, margin, tag)?;
+        Decoder::with(problem, rule)
+    }
+
+    /// A decoder for the validation data, if there are any, which must have all labels too.
+    pub(crate) fn of_valid(problem: &Problem<'a>, tag: &str) -> Result<Option<Self>> {
+        let rule = |valid: &'a Corpus| Rule::new(problem, valid, &Margin::default(), tag);
+        problem.valid.map(|valid| rule(valid).and_then(|rule| Decoder::with(problem, rule))).transpose()
+    }
+
+    fn with(problem: &Problem<'a>, rule: Rule<'a>) -> Result<Self> {
+        let shard = |sequences| Shard {
+            sequences,
+            worker: Worker::default(),
+            found: Vec::new(),
+            answers: Vec::new(),
+            sum: Vec::new(),
+        };
+        Ok(Decoder {
+            scorer: Scorer::new(problem.map, rule.x)?,
+            shards: deal(rule.x.data()).into_iter().map(shard).collect(),
+            rule,
+            worker: Worker::default(),
+            difference: vec![0.0; problem.map.len()],
+            touched: Vec::new(),
+            warned: false,
+        })
+    }
+
+    /// How many sequences there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rule.x.len()
+    }
+
+    /// How much sequence `i` counts.
+    pub(crate) fn weight(&self, i: usize) -> f64 {
+        self.rule.x.data().weight(i)
+    }
+
+    /// The true labels of sequence `i`.
+    pub(crate) fn truth(&self, i: usize) -> &[Label] {
+        self.rule.truth(i)
+    }
+
+    /// The labelling that was found last.
+    pub(crate) fn found(&self) -> &[Label] {
+        &self.worker.labels
+    }
+
+    /// Takes on the weights `w`.
+    pub(crate) fn take(&mut self, w: &[f64]) {
+        self.scorer.update(w);
+    }
+
+    /// Adds `step` times what `to` has more of each feature than `from`, on sequence `i`, to the weights; calls `changed`
+    /// with each weight and its change. Without `from` it is what was found last, without `to` the truth.
+    pub(crate) fn shift(
+        &mut self,
+        i: usize,
+        from: Option<&[Label]>,
+        to: Option<&[Label]>,
+        step: f64,
+        changed: impl FnMut(usize, f64),
+    ) {
+        let (from, to) = (from.unwrap_or(&self.worker.labels), to.unwrap_or(self.rule.truth(i)));
+        self.scorer.shift(i, from, to, step, changed);
+    }
+
+    /// ‖F(x_i, to) − F(x_i, from)‖², with what stands in for labellings that are left out as in [`Decoder::shift`].
+    pub(crate) fn square(&mut self, i: usize, from: Option<&[Label]>, to: Option<&[Label]>) -> f64 {
+        let (from, to) = (from.unwrap_or(&self.worker.labels), to.unwrap_or(self.rule.truth(i)));
+        let (difference, touched) = (&mut self.difference, &mut self.touched);
+        self.scorer.for_each_difference(i, from, to, |k, value| {
+            difference[k] += value;
+            touched.push(k);
+        });
+        touched.drain(..).map(|k| std::mem::take(&mut difference[k]).powi(2)).sum()
+    }
+
+    /// Sequence `i` under the weights as they are.
+    pub(crate) fn view(&mut self, i: usize, scale: f64) -> Result<View<'_>> {
+        self.rule.view(&self.scorer, i, scale, &mut self.worker)
+    }
+
+    /// The labelling of sequence `i` that violates the margin most; it is then [`Decoder::found`].
+    pub(crate) fn most_violating(&mut self, i: usize, scale: f64) -> Result<Answer> {
+        self.view(i, scale)?.most_violating().map_err(at(i))
+    }
+
+    /// How many positions of sequence `i` the best labelling has wrong; it is then [`Decoder::found`].
+    pub(crate) fn mistakes(&mut self, i: usize) -> Result<usize> {
+        self.rule.mistakes(&self.scorer, i, &mut self.worker)
+    }
+
+    /// How many positions of all sequences the best labellings under `w` have wrong.
+    pub(crate) fn all_mistakes(&mut self, w: &[f64]) -> Result<usize> {
+        self.scorer.update(w);
+        let Decoder { scorer, rule, shards, .. } = self;
+        let work = |Shard { sequences, worker, .. }: &mut Shard| {
+            sequences.clone().map(|i| rule.mistakes(scorer, i, worker)).sum::<Result<usize>>()
+        };
+        shards.par_iter_mut().map(work).sum()
+    }
+
+    /// Σ_i weight_i · hinge_i under `w`, or an upper bound on it, on all cores; [`Decoder::answers`] has the details.
+    pub(crate) fn hinge(&mut self, w: &[f64]) -> Result<f64> {
+        self.scorer.update(w);
+        let Decoder { scorer, rule, shards, .. } = self;
+        shards.par_iter_mut().try_for_each(|shard| shard.answer(scorer, rule))?;
+        if !self.warned && self.answers().any(|(_, answer, _)| !answer.is_bounded) {
+            self.warned = true;
+            let inference = self.rule.inference;
+            tracing::warn!(
+                ?inference,
+                "the objective is an estimate: the inference does not bound what it decodes"
+            );
+        }
+        Ok(self.answers().map(|(i, answer, _)| self.weight(i) * answer.bound).sum())
+    }
+
+    /// What the last [`Decoder::hinge`] found for each sequence.
+    pub(crate) fn answers(&self) -> impl Iterator<Item = (usize, Answer, &[Label])> {
+        self.shards.iter().flat_map(|shard| shard.answers(self.rule.x.data()))
+    }
+
+    /// Writes Σ_i weight_i · (F(x_i, y_i) − F(x_i, y)) to `out`, y being what the last [`Decoder::hinge`] found.
+    pub(crate) fn sum_differences(&mut self, out: &mut [f64]) {
+        let Decoder { scorer, rule, shards, .. } = self;
+        shards.par_iter_mut().for_each(|shard| shard.sum_differences(scorer, rule));
+        out.fill(0.0);
+        for shard in shards {
+            out.iter_mut().zip(&shard.sum).for_each(|(out, sum)| *out += sum);
+        }
+    }
+}
+
+impl<'a> Rule<'a> {
+    fn new(problem: &Problem<'a>, x: &'a Corpus, margin: &Margin, tag: &str) -> Result<Self> {
+        let (data, Problem { inference, forbidden, .. }) = (x.data(), *problem);
+        let truth = all_labels(data, tag)?;
+        if margin.loss == Loss::ZeroOne && inference.as_k_best().is_none() {
+            let what =
+                "lists no second best labelling, which a `zero-one` margin needs; `forward-backward` does";
+            return Err(Error::Unsupported { tag: inference.typetag_name(), what: what.to_owned() });
+        }
+        (0..data.len()).try_for_each(|i| inference.supports(&data.shape(i)))?;
+        Ok(Rule { inference, forbidden, x, truth, costs: margin.costs(data)?, loss: margin.loss })
+    }
+
+    fn truth(&self, i: usize) -> &[Label] {
+        &self.truth[self.x.data().range(i)]
+    }
+
+    fn view<'v>(
+        &'v self,
+        scorer: &'v Scorer<'_>,
+        i: usize,
+        scale: f64,
+        worker: &'v mut Worker,
+    ) -> Result<View<'v>> {
+        let Worker { potentials, constrained, inference, labels } = worker;
+        let mut p = scorer.fill(i, potentials)?;
+        if let Some(forbidden) = self.forbidden {
+            p = forbidden.apply(p, constrained)?;
+        }
+        let (truth, costs) = (self.truth(i), &self.costs[self.x.data().range(i)]);
+        if self.loss == Loss::Hamming && scale != 0.0 {
+            let shape = p.shape();
+            for (n, (&label, cost)) in truth.iter().zip(costs).enumerate() {
+                let node = &mut p.node_mut()[shape.node_at(n)..shape.node_at(n + 1)];
+                let right = node[label as usize];
+                node.iter_mut().for_each(|potential| *potential += scale * cost);
+                node[label as usize] = right;
+            }
+        }
+        labels.clear();
+        labels.resize(truth.len(), 0);
+        Ok(View { p, rule: self, truth, costs, scale, scratch: inference, labels })
+    }
+
+    fn mistakes(&self, scorer: &Scorer<'_>, i: usize, worker: &mut Worker) -> Result<usize> {
+        let View { p, scratch, labels, truth, .. } = self.view(scorer, i, 0.0, worker)?;
+        self.inference.decode(&p, labels, scratch).map_err(at(i))?;
+        Ok(labels.iter().zip(truth).filter(|(found, truth)| found != truth).count())
+    }
+}
+
+/// One sequence under the weights as they are, with the loss of each labelling added to its score.
+pub(crate) struct View<'v> {
+    p: Potentials<'v>,
+    rule: &'v Rule<'v>,
+    truth: &'v [Label],
+    costs: &'v [f64],
+    scale: f64,
+    scratch: &'v mut Scratch,
+    labels: &'v mut Vec<Label>,
+}
+
+impl View<'_> {
+    /// The labelling that violates the margin most; the truth if none that was found does.
+    pub(crate) fn most_violating(&mut self) -> Result<Answer> {
+        let truth = self.p.score(self.truth);
+        let upper = match (self.rule.loss, self.rule.inference.as_k_best()) {
+            (Loss::ZeroOne, Some(inference)) => {
+                // The best one, unless that is the truth.
+                let best = inference.k_best(&self.p, 2, self.scratch)?;
+                if let Some(other) = best.iter().find(|found| found.labels != self.truth) {
+                    self.labels.copy_from_slice(&other.labels);
+                }
+                Some(self.p.score(self.labels) + self.flat(self.labels))
+            }
+            _ => self.rule.inference.decode(&self.p, self.labels, self.scratch)?.upper,
+        };
+        let excess = self.excess(self.labels);
+        if excess <= 0.0 {
+            self.labels.copy_from_slice(self.truth);
+        }
+        let excess = excess.max(0.0);
+        Ok(Answer {
+            cost: self.cost(self.labels),
+            excess,
+            bound: upper.map_or(excess, |upper| (upper - truth).max(excess)),
+            is_bounded: upper.is_some(),
+        })
+    }
+
+    /// s·Δ(y, y_i) − w·(F(x_i, y_i) − F(x_i, y)).
+    pub(crate) fn excess(&self, labels: &[Label]) -> f64 {
+        self.p.score(labels) + self.flat(labels) - self.p.score(self.truth)
+    }
+
+    /// What is lost by the labelling as a whole, and so stands in no potential.
+    fn flat(&self, labels: &[Label]) -> f64 {
+        if self.rule.loss == Loss::ZeroOne && labels != self.truth { self.scale } else { 0.0 }
+    }
+
+    /// Δ(y, y_i).
+    pub(crate) fn cost(&self, labels: &[Label]) -> f64 {
+        match self.rule.loss {
+            Loss::ZeroOne => f64::from(labels != self.truth),
+            Loss::Hamming => {
+                let wrong = labels.iter().zip(self.truth).map(|(found, truth)| found != truth);
+                wrong.zip(self.costs).filter(|(wrong, _)| *wrong).map(|(_, cost)| cost).sum()
+            }
+        }
+    }
+}
+
+impl Shard {
+    fn answer(&mut self, scorer: &Scorer<'_>, rule: &Rule<'_>) -> Result<()> {
+        self.found.clear();
+        self.answers.clear();
+        for i in self.sequences.clone() {
+            let answer = rule.view(scorer, i, 1.0, &mut self.worker)?.most_violating().map_err(at(i))?;
+            self.answers.push(answer);
+            self.found.extend_from_slice(&self.worker.labels);
+        }
+        Ok(())
+    }
+
+    fn answers<'s>(&'s self, data: &'s Dataset) -> impl Iterator<Item = (usize, Answer, &'s [Label])> {
+        let start = data.range(self.sequences.start).start;
+        self.sequences.clone().zip(&self.answers).map(move |(i, &answer)| {
+            let range = data.range(i);
+            (i, answer, &self.found[range.start - start..range.end - start])
+        })
+    }
+
+    fn sum_differences(&mut self, scorer: &Scorer<'_>, rule: &Rule<'_>) {
+        let mut sum = std::mem::take(&mut self.sum);
+        sum.resize(scorer.map().len(), 0.0);
+        sum.fill(0.0);
+        let data = rule.x.data();
+        for (i, _, found) in self.answers(data) {
+            let weight = data.weight(i);
+            scorer.for_each_difference(i, found, rule.truth(i), |k, value| sum[k] += weight * value);
+        }
+        self.sum = sum;
+    }
+}
+
+/// Cuts the sequences into pieces with about equally many positions.
+fn deal(data: &Dataset) -> Vec<Range<usize>> {
+    let share = data.n_positions().div_ceil(SHARDS);
+    let piece = |i: usize| data.range(i).start / share;
+    let sequences: Vec<usize> = (0..data.len()).collect();
+    let pieces = sequences.chunk_by(|&a, &b| piece(a) == piece(b));
+    pieces.map(|piece| piece[0]..piece[0] + piece.len()).collect()
+}
+
+/// Names the sequence that an error is about.
+pub(crate) fn at(i: usize) -> impl Fn(Error) -> Error {
+    move |error| error.at(format!("sequence {}", i + 1))
+}

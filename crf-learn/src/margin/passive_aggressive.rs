@@ -1,0 +1,88 @@
+use crf_core::{Fit, Learner, Problem, Result, Run, require};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::margin::decoder::Decoder;
+use crate::margin::loss::Margin;
+use crate::margin::online::{Turn, learn_online};
+use crate::margin::training_loop::Limits;
+
+/// Passive-aggressive learning (Crammer et al. 2006), averaged.
+///
+/// Sequences are decoded one by one with the margin added, in an order drawn anew for each epoch. Where the labelling
+/// that violates the margin most does so, the weights take the smallest step that mends it. The objective of the trace is
+/// the sum of the hinge losses that were met in the epoch, and the gradient norm the length of the way that the model's
+/// weights went in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PassiveAggressive {
+    /// C, how far a step may go; above 0.
+    pub c: f64,
+    /// How slack is punished.
+    pub slack: Slack,
+    /// By how much the truth shall win.
+    pub margin: Margin,
+    /// How often to go over the data; at least 1. An epoch that violates no margin is the last.
+    pub epochs: u32,
+    /// Whether the model has the average of the weights, or the last ones.
+    pub average: bool,
+    /// With validation data: stop after so many epochs in a row that did not lower the number of wrong positions there,
+    /// and keep the weights that were best; 0 does not look at them.
+    pub patience: u32,
+}
+
+/// How slack ξ is punished.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Slack {
+    /// By C·ξ: PA-I, whose steps are cut off at C.
+    #[default]
+    Linear,
+    /// By C·ξ²: PA-II, whose steps are shortened.
+    Squared,
+}
+
+impl Default for PassiveAggressive {
+    fn default() -> Self {
+        PassiveAggressive {
+            c: 1.0,
+            slack: Slack::default(),
+            margin: Margin::default(),
+            epochs: 20,
+            average: true,
+            patience: 0,
+        }
+    }
+}
+
+crf_core::plugin!("learner", PassiveAggressive, "passive-aggressive");
+
+#[typetag::serde(name = "passive-aggressive")]
+impl Learner for PassiveAggressive {
+    fn check(&self) -> Result<()> {
+        require(self.c.is_finite() && self.c > 0.0, "c", "a finite number above 0", self.c)?;
+        self.margin.check()?;
+        require(self.epochs > 0, "epochs", "at least 1", self.epochs)
+    }
+
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        let turn = |decoder: &mut Decoder<'_>, i| {
+            let (excess, weight) = (decoder.most_violating(i, 1.0)?.excess, decoder.weight(i));
+            let square = if excess > 0.0 { decoder.square(i, None, None) } else { 1.0 };
+            Ok(Turn { loss: weight * excess, step: self.step(excess, square, weight) })
+        };
+        let limits = Limits { tag: "passive-aggressive", rounds: self.epochs, patience: self.patience };
+        learn_online(turn, &self.margin, self.average, limits, problem, run)
+    }
+}
+
+impl PassiveAggressive {
+    /// τ of PA-I or PA-II, with C times the weight of the sequence for C.
+    fn step(&self, excess: f64, square: f64, weight: f64) -> f64 {
+        let c = self.c * weight;
+        match self.slack {
+            Slack::Linear => (excess / square).min(c),
+            Slack::Squared => excess / (square + 0.5 / c),
+        }
+    }
+}

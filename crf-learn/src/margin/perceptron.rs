@@ -1,0 +1,50 @@
+use crf_core::{Fit, Learner, Problem, Result, Run, require};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::margin::decoder::Decoder;
+use crate::margin::loss::Margin;
+use crate::margin::online::{Turn, learn_online};
+use crate::margin::training_loop::Limits;
+
+/// The averaged structured perceptron (Collins 2002).
+///
+/// Sequences are decoded one by one, in an order drawn anew for each epoch; where the answer is wrong, the weights of
+/// the true labelling's features grow and those of the answer's shrink. The model has the average of all weights there
+/// ever were. The objective of its trace is the number of wrong positions of the epoch, and the gradient norm the length
+/// of the way that the model's weights went in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Perceptron {
+    /// How often to go over the data; at least 1. An epoch without a mistake is the last.
+    pub epochs: u32,
+    /// Whether the model has the average of the weights, or the last ones.
+    pub average: bool,
+    /// With validation data: stop after so many epochs in a row that did not lower the number of wrong positions there,
+    /// and keep the weights that were best; 0 does not look at them.
+    pub patience: u32,
+}
+
+impl Default for Perceptron {
+    fn default() -> Self {
+        Perceptron { epochs: 20, average: true, patience: 0 }
+    }
+}
+
+crf_core::plugin!("learner", Perceptron, "perceptron");
+
+#[typetag::serde(name = "perceptron")]
+impl Learner for Perceptron {
+    fn check(&self) -> Result<()> {
+        require(self.epochs > 0, "epochs", "at least 1", self.epochs)
+    }
+
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        let turn = |decoder: &mut Decoder<'_>, i| {
+            let wrong = decoder.mistakes(i)?;
+            Ok(Turn { loss: wrong as f64, step: decoder.weight(i) })
+        };
+        let limits = Limits { tag: "perceptron", rounds: self.epochs, patience: self.patience };
+        learn_online(turn, &Margin::default(), self.average, limits, problem, run)
+    }
+}

@@ -1,0 +1,68 @@
+use crf_core::{Fit, Learner, Problem, Result, Run};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::margin::ssvm::dual::{Dual, Toward};
+use crate::margin::ssvm::{ROUNDING, Ssvm};
+use crate::margin::training_loop::{Progress, Rounds};
+
+/// The structural SVM by cutting planes with a slack for each sequence (Tsochantaridis et al. 2005, algorithm 1).
+///
+/// An iteration decodes all sequences on all cores, adds what violates the margin to the labellings that are known, and
+/// solves the quadratic program over these by steps on one sequence after the other. The program is solved the more
+/// precisely the nearer the end is. A model to begin with gives the weights of the first decoding.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SsvmNSlack(pub Ssvm);
+
+crf_core::plugin!("learner", SsvmNSlack, "ssvm-n-slack");
+
+/// The quadratic program is solved to this fraction of the gap that there was before it.
+const PRECISION: f64 = 0.1;
+
+#[typetag::serde(name = "ssvm-n-slack")]
+impl Learner for SsvmNSlack {
+    fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        const TAG: &str = "ssvm-n-slack";
+        let dual = Dual::new(problem, &self.0, TAG)?;
+        let planes = Planes { ssvm: &self.0, dual, w: problem.start_weights()?, gap: None, done: 0 };
+        self.0.learn(TAG, planes, problem, run)
+    }
+}
+
+struct Planes<'a> {
+    ssvm: &'a Ssvm,
+    dual: Dual<'a>,
+    w: Vec<f64>,
+    gap: Option<f64>,
+    done: u32,
+}
+
+impl Rounds for Planes<'_> {
+    fn round(&mut self) -> Result<Progress> {
+        let Planes { ssvm, dual, w, gap, done } = self;
+        if let Some(gap) = gap {
+            dual.take_answers();
+            let mut goes_on = true;
+            while goes_on {
+                let (before, mut left) = (dual.value(), 0.0);
+                for i in 0..dual.len() {
+                    left += dual.step(i, Toward::Known)?;
+                }
+                goes_on = left > PRECISION * *gap && dual.value() > before;
+            }
+            w.copy_from_slice(dual.w());
+        }
+        *done += 1;
+        let (objective, value) = (dual.primal(Some(w))?, dual.value());
+        *gap = Some((objective - value).max(ROUNDING * objective));
+        Ok(ssvm.progress(objective, Some(value), *done))
+    }
+
+    fn weights(&self) -> &[f64] {
+        &self.w
+    }
+}

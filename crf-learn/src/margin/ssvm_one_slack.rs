@@ -1,0 +1,117 @@
+use crf_core::{Fit, Learner, Problem, Result, Run};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::margin::decoder::Decoder;
+use crate::margin::ssvm::simplex_qp::Simplex;
+use crate::margin::ssvm::{ROUNDING, Ssvm};
+use crate::margin::training_loop::{Progress, Rounds};
+
+/// The structural SVM by cutting planes with one slack for all sequences (Joachims, Finley & Yu 2009, algorithm 3).
+///
+/// An iteration decodes all sequences on all cores and sums what was found into one plane under the objective. The weights
+/// are then the minimum of the planes found so far; those that have not been needed for long are dropped. The model has
+/// the weights with the lowest objective.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SsvmOneSlack(pub Ssvm);
+
+crf_core::plugin!("learner", SsvmOneSlack, "ssvm-one-slack");
+
+/// The quadratic program is solved to this fraction of the gap that there was before it.
+const PRECISION: f64 = 0.01;
+/// A plane is dropped after so many iterations without a share.
+const IDLE: u32 = 50;
+
+#[typetag::serde(name = "ssvm-one-slack")]
+impl Learner for SsvmOneSlack {
+    fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        const TAG: &str = "ssvm-one-slack";
+        let decoder = Decoder::new(problem, &self.0.margin, TAG)?;
+        let w = problem.start_weights()?;
+        let planes = Planes {
+            ssvm: &self.0,
+            decoder,
+            program: Simplex::new(self.0.c),
+            planes: vec![Plane { normal: vec![0.0; w.len()], idle: 0 }],
+            model: w.clone(),
+            lowest: f64::INFINITY,
+            w,
+            done: 0,
+        };
+        self.0.learn(TAG, planes, problem, run)
+    }
+}
+
+struct Planes<'a> {
+    ssvm: &'a Ssvm,
+    decoder: Decoder<'a>,
+    program: Simplex,
+    planes: Vec<Plane>, // the first is zero
+    w: Vec<f64>,
+    model: Vec<f64>,
+    lowest: f64,
+    done: u32,
+}
+
+/// Σ_i weight_i (F(x_i, y_i) − F(x_i, y)) of one labelling y of each sequence.
+struct Plane {
+    normal: Vec<f64>,
+    idle: u32, // iterations since it had a share
+}
+
+impl Rounds for Planes<'_> {
+    fn round(&mut self) -> Result<Progress> {
+        self.done += 1;
+        if self.planes.len() > 1 {
+            let gap = self.lowest - self.program.value();
+            self.program.solve(PRECISION * gap.max(ROUNDING * self.lowest));
+            self.take_solution();
+        }
+        let objective = self.ssvm.objective(&mut self.decoder, &self.w)?;
+        if objective < self.lowest {
+            self.lowest = objective;
+            self.model.copy_from_slice(&self.w);
+        }
+        let dual = self.program.value();
+        self.add_plane();
+        Ok(self.ssvm.progress(self.lowest, Some(dual), self.done))
+    }
+
+    fn weights(&self) -> &[f64] {
+        &self.model
+    }
+}
+
+impl Planes<'_> {
+    /// w = Σ_k α_k plane_k.
+    fn take_solution(&mut self) {
+        self.w.fill(0.0);
+        for (plane, &alpha) in self.planes.iter_mut().zip(self.program.alpha()) {
+            plane.idle = if alpha > 0.0 { 0 } else { plane.idle + 1 };
+            if alpha > 0.0 {
+                self.w.iter_mut().zip(&plane.normal).for_each(|(w, normal)| *w += alpha * normal);
+            }
+        }
+        for k in (1..self.planes.len()).rev() {
+            if self.planes[k].idle > IDLE {
+                self.planes.swap_remove(k);
+                self.program.remove(k);
+            }
+        }
+    }
+
+    fn add_plane(&mut self) {
+        let mut normal = vec![0.0; self.w.len()];
+        self.decoder.sum_differences(&mut normal);
+        let costs = self.decoder.answers().map(|(i, answer, _)| self.decoder.weight(i) * answer.cost);
+        let cost = costs.sum();
+        self.planes.push(Plane { normal, idle: 0 });
+        let normal = &self.planes[self.planes.len() - 1].normal;
+        let product = |plane: &Plane| plane.normal.iter().zip(normal).map(|(a, b)| a * b).sum();
+        self.program.add(self.planes.iter().map(product).collect(), cost);
+    }
+}

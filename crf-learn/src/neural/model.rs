@@ -1,0 +1,61 @@
+use crf_core::{BoundModel, Corpus, FittedFeatures, LogLinear, Model, Potentials, Result, Scratch};
+use serde::{Deserialize, Serialize};
+
+use crate::neural::feed_forward::Net;
+use crate::objectives::fixed_scores::{Given, add_scores};
+
+/// A net that scores the labels of each position, and weights of transition features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NeuralModel {
+    net: Net,
+    weights: Vec<f64>,
+    pairs: LogLinear, // without state features
+}
+
+impl NeuralModel {
+    pub(crate) fn new(net: Net, weights: Vec<f64>, pairs: LogLinear) -> Self {
+        NeuralModel { net, weights, pairs }
+    }
+}
+
+#[typetag::serde(name = "neural-chain")]
+impl Model for NeuralModel {
+    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+        let pairs = self.pairs.bind(x)?;
+        Ok(Box::new(Bound { x, pairs, scores: Given(self.net.scores(&self.weights, x)) }))
+    }
+
+    fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
+        self.pairs.restore(features)?;
+        self.net.check(self.pairs.map().state(), features.schema().n_labels(0), &self.weights)
+    }
+
+    /// The lengths of what leads from each function to the first layer, and the weights of transition features.
+    fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
+        let links = self.pairs.map().state();
+        let length = |row: &[f64]| row.iter().map(|w| w * w).sum::<f64>().sqrt();
+        let mut all: Vec<(String, f64)> = self
+            .net
+            .first_layer(&self.weights)
+            .map(|(g, row)| (format!("‖{} → first layer‖", links.name(g)), length(row)))
+            .collect();
+        self.pairs.describe(usize::MAX, &mut |name, weight| all.push((name.to_owned(), weight)));
+        all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        all.iter().take(top).for_each(|(name, value)| out(name, *value));
+    }
+}
+
+/// The potentials of transition features, and the scores of all positions.
+struct Bound<'a> {
+    x: &'a Corpus,
+    pairs: Box<dyn BoundModel + 'a>,
+    scores: Given,
+}
+
+impl BoundModel for Bound<'_> {
+    fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
+        let mut p = self.pairs.fill(i, scratch)?;
+        add_scores(&mut p, self.scores.of(self.x.data(), i));
+        Ok(p)
+    }
+}

@@ -1,0 +1,200 @@
+use std::sync::Arc;
+
+use crf_core::{Error, Fit, Learner, LogLinear, Problem, Result, Run, Stop, Trace, require};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::log_linear::minimisation::Pairing;
+use crate::neural::feed_forward::Net;
+use crate::neural::model::NeuralModel;
+use crate::neural::objectives::{Classifier, Joint};
+use crate::objectives::fixed_scores::Given;
+use crate::objectives::likelihood::Likelihood;
+use crate::objectives::objective::Objective;
+use crate::objectives::pseudo_likelihood::Conditionals;
+use crate::optimizers::adam::Adam;
+use crate::optimizers::optimizer::{StopRule, minimise};
+use crate::optimizers::penalised::{Penalised, Penalty};
+use crate::training::early_stopping::Watch;
+
+/// A chain, or another graph, whose node potentials are the outputs of a feed-forward net (Do & Artières 2010).
+///
+/// The net reads the values of the state functions, whatever labels they are tied to, and has hidden layers of rectified units;
+/// constant functions are left to its biases. Transition features have weights as in other models. With `training =
+/// "classifier"` the trace has the epochs of the net and then the iterations of the transition weights, each with the
+/// objective of its own.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NeuralChain {
+    /// How many units each hidden layer has; a linear model when there is none.
+    pub hidden: Vec<usize>,
+    /// Whether labels have scores of their own beside what hidden units say.
+    pub output_bias: bool,
+    /// How likely a hidden unit is to rest in a step of training; at least 0 and below 1.
+    pub dropout: f64,
+    /// What is trained together.
+    pub training: Training,
+    /// How often the net sees the training data; at least 1.
+    pub epochs: u32,
+    /// How the net is trained; a batch is of positions, or of sequences if all is trained together.
+    pub adam: Adam,
+    /// λ₂ of (λ₂/2)‖w‖² on the weights that are trained with the net; at least 0.
+    pub l2: f64,
+    /// With validation data: stop after so many epochs in a row in which the objective did not fall there, and keep the weights
+    /// under which it was lowest; 0 does not look at them.
+    pub patience: u32,
+    /// How transition weights are learnt beside a net that was trained as a classifier.
+    pub pairwise: Pairwise,
+}
+
+/// What is trained together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Training {
+    /// First the net, as a classifier of single positions, and then, while it stays as it is, the transition weights.
+    #[default]
+    Classifier,
+    /// The net and the transition weights, by the likelihood of whole sequences.
+    Joint,
+}
+
+/// How transition weights are learnt while the net stays as it is.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pairwise {
+    /// What they minimise.
+    pub by: By,
+    /// What the learners that minimise have in common.
+    #[serde(flatten)]
+    pub pairing: Pairing,
+}
+
+/// An objective for transition weights.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// That of `mle`.
+    #[default]
+    Likelihood,
+    /// That of `pseudo-likelihood`.
+    PseudoLikelihood,
+}
+
+impl Default for NeuralChain {
+    fn default() -> Self {
+        NeuralChain {
+            hidden: vec![256],
+            output_bias: true,
+            dropout: 0.0,
+            training: Training::default(),
+            epochs: 20,
+            adam: Adam { rate: 0.001, batch: 128, ..Adam::default() },
+            l2: 0.0,
+            patience: 0,
+            pairwise: Pairwise::default(),
+        }
+    }
+}
+
+crf_core::plugin!("learner", NeuralChain, "neural-chain");
+
+#[typetag::serde(name = "neural-chain")]
+impl Learner for NeuralChain {
+    fn check(&self) -> Result<()> {
+        use crate::optimizers::optimizer::Optimizer as _;
+        if let Some(size) = self.hidden.iter().find(|size| !(1..=1 << 16).contains(*size)) {
+            return Err(Error::setting("hidden", "sizes from 1 to 65536", size));
+        }
+        let share = (0.0..1.0).contains(&self.dropout);
+        require(share, "dropout", "at least 0 and below 1", self.dropout)?;
+        require(self.epochs > 0, "epochs", "at least 1", self.epochs)?;
+        self.penalty().check()?;
+        self.adam.check().map_err(|error| error.at("`adam`"))?;
+        self.pairwise.pairing.check().map_err(|error| error.at("`pairwise`"))
+    }
+
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        let (map, schema, seed) = (problem.map, problem.map.schema(), run.seed);
+        let refuse = |what: &str| Err(Error::Unsupported { tag: "neural-chain", what: what.into() });
+        if schema.kinds().len() > 1 {
+            return refuse("has one net, so positions must be of one kind; `mle` takes several");
+        }
+        if problem.start.is_some() {
+            return refuse("draws the weights it begins with; leave out the model to start from");
+        }
+        let n_state = map.state().len();
+        let pairs = Arc::new(map.narrow(|k| k >= n_state).0);
+        let net = Net::new(map.state(), &self.hidden, schema.n_labels(0), self.output_bias);
+        let mut w = net.draw(&mut seed.child("net").rng());
+        let problem = Problem { map: &pairs, ..*problem };
+        let (trace, of_pairs) = match self.training {
+            Training::Joint => {
+                w.resize(net.len() + pairs.len(), 0.0);
+                let trace =
+                    self.train(|on| Joint::new(&net, on, self.dropout, &seed), &mut w, &problem, run)?;
+                let of_pairs = w.split_off(net.len());
+                (trace, of_pairs)
+            }
+            Training::Classifier => {
+                let trace = self.train(
+                    |on| Classifier::new(&net, on.train, self.dropout, &seed),
+                    &mut w,
+                    &problem,
+                    run,
+                )?;
+                self.train_pairs(&net, &w, trace, &problem, run)?
+            }
+        };
+        let model = NeuralModel::new(net, w, LogLinear::new(pairs.clone(), of_pairs)?);
+        Ok(Fit { model: Box::new(model), trace })
+    }
+}
+
+impl NeuralChain {
+    fn penalty(&self) -> Penalty {
+        Penalty { l1: 0.0, l2: self.l2, exempt_intercepts: false }
+    }
+
+    /// Trains the net, and what depends on it, for some epochs.
+    fn train<'a, O: Objective + 'a>(
+        &self,
+        of: impl Fn(&Problem<'a>) -> Result<O>,
+        w: &mut Vec<f64>,
+        problem: &Problem<'a>,
+        run: &mut Run<'_>,
+    ) -> Result<Trace> {
+        let mut f = Penalised::sparing(Vec::new(), of(problem)?, &self.penalty());
+        // Epochs that do not improve the objective are no reason to end.
+        let rule = StopRule { iterations: self.epochs, tolerance: 0.0, delta: 0.0, period: 10_000 };
+        let watch = Watch::over_valid(self.patience, of, problem)?;
+        minimise(&mut f, w, &self.adam, &rule, watch, Vec::new(), run)
+    }
+
+    /// Learns the weights of transition features while the net stays as it is.
+    fn train_pairs<'a>(
+        &self,
+        net: &Net,
+        w: &[f64],
+        trace: Trace,
+        problem: &Problem<'a>,
+        run: &mut Run<'_>,
+    ) -> Result<(Trace, Vec<f64>)> {
+        let mut of_pairs = vec![0.0; problem.map.len()];
+        if trace.stop == Stop::Observer || of_pairs.is_empty() {
+            return Ok((trace, of_pairs));
+        }
+        let given = |on: &Problem<'_>| Given(net.scores(w, on.train));
+        let Pairwise { by, pairing } = &self.pairwise;
+        let trace = match by {
+            By::Likelihood => {
+                let of = |on: &Problem<'a>| Ok(Likelihood::new(on)?.with(given(on)));
+                pairing.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
+            }
+            By::PseudoLikelihood => {
+                let of = |on: &Problem<'a>| Ok(Conditionals::new(on)?.with(given(on)));
+                pairing.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
+            }
+        };
+        Ok((trace, of_pairs))
+    }
+}

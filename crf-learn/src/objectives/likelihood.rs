@@ -1,0 +1,183 @@
+use crf_core::{Beliefs, Bound, Error, Forbidden, Inference, Label, Problem, Result, Scorer};
+
+use crate::objectives::fixed_scores::{Given, add_scores, score};
+use crate::objectives::objective::{Objective, Part, Worker};
+
+/// −log p(Y | X): Vail (2008), equation 2.46 summed as in 2.56, with the gradient 2.50.
+///
+/// Positions without a label are summed out: the value is then log Z − log Z of the labellings that agree with what
+/// is known. The observed features of wholly labelled sequences never change and are counted once.
+#[derive(Debug)]
+pub struct Likelihood<'a> {
+    scorer: Scorer<'a>,
+    inference: &'a dyn Inference,
+    forbidden: Option<&'a Forbidden>,
+    observed: Vec<u32>, // features that occur
+    counts: Vec<f64>,   // how often each of these occurs
+    truth: Vec<Label>,  // [positions] what does not matter where a sequence is partial
+    partial: Vec<bool>, // [sequences] whether some label is missing
+    given: Given,
+}
+
+impl<'a> Likelihood<'a> {
+    /// The likelihood of a problem's training data.
+    pub fn new(problem: &Problem<'a>) -> Result<Self> {
+        let scorer = Scorer::bundled(problem.map, problem.train)?;
+        let data = problem.train.data();
+        if data.n_positions() == 0 {
+            return Err(Error::data("the training data have no position"));
+        }
+        problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
+        let (mut counts, mut partial) = (vec![0.0; problem.map.len()], Vec::new());
+        let truth: Vec<Label> = data.labels().iter().map(|label| label.unwrap_or(0)).collect();
+        for i in 0..data.len() {
+            problem.inference.supports(&data.shape(i))?;
+            partial.push(data.labels()[data.range(i)].contains(&None));
+            if !partial[i] {
+                scorer.add_features(i, &truth[data.range(i)], data.weight(i), &mut counts);
+            }
+        }
+        let observed: Vec<u32> =
+            (0..).zip(&counts).filter(|(_, count)| **count != 0.0).map(|(k, _)| k).collect();
+        counts.retain(|&count| count != 0.0);
+        let Problem { inference, forbidden, .. } = *problem;
+        let given = Given::default();
+        Ok(Likelihood { scorer, inference, forbidden, observed, counts, truth, partial, given })
+    }
+
+    /// The same with scores of labels that do not depend on the weights.
+    pub(crate) fn with(self, given: Given) -> Self {
+        Likelihood { given, ..self }
+    }
+
+    /// Whether some label of sequence `i` is missing.
+    pub(crate) fn is_partial(&self, i: usize) -> bool {
+        self.partial[i]
+    }
+
+    /// The labels of sequence `i`, of which those that are missing mean nothing.
+    pub(crate) fn truth(&self, i: usize) -> &[Label] {
+        &self.truth[self.scorer.corpus().data().range(i)]
+    }
+
+    /// Adds `sign` times log Z and the expected features of sequence `i`, given its labels if `clamped` and scores of its
+    /// labels that are `given` beside the weights; leaves the node beliefs in the worker.
+    pub(crate) fn add_log_z(
+        &self,
+        i: usize,
+        clamped: bool,
+        sign: f64,
+        given: &[f64],
+        sum: Sum<'_>,
+        worker: &mut Worker,
+    ) -> Result<()> {
+        let Worker { potentials, constrained, inference, node, edge } = worker;
+        let data = self.scorer.corpus().data();
+        let weight = sign * data.weight(i);
+        let mut p = self.scorer.fill(i, potentials)?;
+        add_scores(&mut p, given);
+        if let Some(forbidden) = self.forbidden {
+            p = forbidden.apply(p, constrained)?;
+        }
+        if clamped {
+            p.clamp(&data.labels()[data.range(i)]);
+        }
+        node.resize(p.node().len(), 0.0);
+        let (packed, sums) = sum.vector.split_at_mut(self.scorer.n_packed());
+        let mut beliefs = Beliefs { node, edge: self.scorer.edge_beliefs(i, weight, sums, edge) };
+        let log_z = self.inference.infer(&p, &mut beliefs, inference)?;
+        *sum.value += weight * log_z.value;
+        *sum.exact &= log_z.bound == Bound::Exact;
+        self.scorer.add_expected(i, node, edge, weight, packed, potentials);
+        Ok(())
+    }
+
+    /// Turns what was summed over all sequences, or over `some`, into the value and the gradient.
+    pub(crate) fn finish_sum(
+        &self,
+        w: &[f64],
+        some: Option<&[usize]>,
+        value: f64,
+        vector: &[f64],
+        gradient: &mut [f64],
+    ) -> f64 {
+        let (packed, sums) = vector.split_at(self.scorer.n_packed());
+        let mut value = value;
+        self.scorer.unpack(packed, sums, gradient);
+        let mut subtract = |k: usize, count: f64| {
+            gradient[k] -= count;
+            value -= w[k] * count;
+        };
+        match some {
+            None => {
+                self.observed.iter().zip(&self.counts).for_each(|(&k, &count)| subtract(k as usize, count))
+            }
+            Some(items) => {
+                let data = self.scorer.corpus().data();
+                for &i in items.iter().filter(|&&i| !self.partial[i]) {
+                    let weight = data.weight(i);
+                    self.scorer.for_each_feature(i, self.truth(i), |k, value| subtract(k, weight * value));
+                }
+            }
+        }
+        value
+    }
+}
+
+/// Where value and expectations are summed: a part, or a piece of one.
+pub(crate) struct Sum<'a> {
+    pub(crate) value: &'a mut f64,
+    pub(crate) exact: &'a mut bool,
+    pub(crate) vector: &'a mut [f64],
+}
+
+impl Part {
+    /// Its sums from number `start` on.
+    pub(crate) fn sum_from(&mut self, start: usize) -> Sum<'_> {
+        Sum { value: &mut self.value, exact: &mut self.exact, vector: &mut self.vector[start..] }
+    }
+}
+
+impl Objective for Likelihood<'_> {
+    fn dim(&self) -> usize {
+        self.scorer.map().len()
+    }
+
+    fn n_items(&self) -> usize {
+        self.partial.len()
+    }
+
+    fn cost(&self, item: usize) -> usize {
+        let shape = self.scorer.corpus().data().shape(item);
+        shape.node_at(shape.n_nodes()) * 4 + shape.edge_at(shape.n_edges())
+    }
+
+    fn part_len(&self) -> usize {
+        self.scorer.n_packed() + self.scorer.n_sums()
+    }
+
+    fn begin(&mut self, w: &[f64], _some: Option<&[usize]>) {
+        self.scorer.update(w);
+    }
+
+    fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        let at = |error: Error| error.at(format!("sequence {}", item + 1));
+        let data = self.scorer.corpus().data();
+        let given = self.given.of(data, item);
+        self.add_log_z(item, false, 1.0, given, part.sum_from(0), worker).map_err(at)?;
+        if self.partial[item] {
+            self.add_log_z(item, true, -1.0, given, part.sum_from(0), worker).map_err(at)?;
+        } else {
+            part.value -= data.weight(item) * score(given, self.truth(item));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+        self.finish_sum(w, some, total.value, &total.vector, gradient)
+    }
+
+    fn is_separated(&self, value: f64) -> bool {
+        value < 1e-4 * self.scorer.corpus().data().n_positions() as f64
+    }
+}

@@ -1,0 +1,336 @@
+mod centred_patches;
+
+use std::ops::Range;
+
+use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
+use crf_core::{Corpus, Error, FeatureMap, Problem, Result, Scorer, Scratch};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::objectives::labels::{all_labels, refuse_foreign};
+use crate::objectives::m_estimator::centred_patches::Columns;
+use crate::objectives::objective::{Objective, Part, Worker};
+use crate::objectives::patches::{Patches, Scored};
+use crate::objectives::pseudo_likelihood::softmax;
+
+/// The M-estimator of Jeon and Lin (2006) over patches (Vail 2008, chapter 5): with F_t(k) the features of all cliques
+/// that touch node t when it has label k and its neighbours their true labels, and a distribution ρ_t over its labels,
+///
+/// ```text
+/// centred   n log (1/n) Σ_t exp(−w·(F_t(y_t) − Σ_k ρ_t(k) F_t(k)))
+/// joint     Σ_t exp(−w·F_t(y_t)) + Σ_t Σ_k ρ_t(k) w·F_t(k)
+/// ```
+///
+/// No normaliser is in it. The minimiser is log p/ρ; the logarithm of the centred form moves nothing, and keeps it from
+/// overflowing. Where ρ is the same everywhere, a position costs O(non-zeros), whatever the number of labels.
+#[derive(Debug)]
+pub struct Exponential<'a> {
+    form: Form,
+    train: &'a Corpus,
+    dim: usize,
+    n: f64, // the sum of the weights of all positions
+    rho: Ready<'a>,
+}
+
+/// Which of the two forms is minimised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Features less their mean under ρ: estimates p(y_t | neighbours), which is what a CRF needs.
+    #[default]
+    Centred,
+    /// As published, for a density of patches.
+    Joint,
+}
+
+/// The distributions ρ_t.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rho {
+    /// The shares of the labels of each kind of node, the same everywhere.
+    Same(Vec<Vec<f64>>),
+    /// What the state features say under these weights.
+    Local(Vec<f64>),
+}
+
+impl Rho {
+    /// All labels of a node alike.
+    pub fn uniform(map: &FeatureMap) -> Self {
+        let n_labels = map.schema().kinds().iter().map(|kind| kind.labels.len());
+        Rho::Same(n_labels.map(|n| vec![1.0 / n as f64; n]).collect())
+    }
+}
+
+/// ρ made ready for training data.
+#[derive(Debug)]
+enum Ready<'a> {
+    Same { columns: Box<Columns>, weights: Vec<f64> }, // [patches] of their positions
+    Each { patches: Box<Patches<'a>>, rho: Vec<f64>, rho_at: Vec<usize> }, // [positions × labels], [sequences + 1]
+}
+
+const TAG: &str = "m-estimator";
+/// Patches are added so many at a time, whatever their sequences.
+const BLOCK: usize = 256;
+
+impl<'a> Exponential<'a> {
+    /// The objective over a problem's training data.
+    pub fn new(form: Form, rho: &Rho, problem: &Problem<'a>) -> Result<Self> {
+        let (train, map) = (problem.train, problem.map);
+        let data = train.data();
+        if problem.forbidden.is_some() {
+            let what = "knows no constraints, as it normalises nothing; `pseudo-likelihood` does";
+            return Err(Error::Unsupported { tag: TAG, what: what.into() });
+        }
+        let n = (0..data.len()).map(|i| data.weight(i) * data.range(i).len() as f64).sum();
+        let rho = match rho {
+            Rho::Same(rho) => {
+                let truth = all_labels(data, TAG)?;
+                refuse_foreign(data)?;
+                let columns = Box::new(Columns::new(map, train, &truth, rho));
+                let weight = |i: usize, patch: usize| data.weight(i) * columns.times(patch);
+                let of = |i: usize| columns.patches(i).map(move |patch| (i, patch));
+                let weights = (0..data.len()).flat_map(of).map(|(i, patch)| weight(i, patch)).collect();
+                Ready::Same { columns, weights }
+            }
+            Rho::Local(w) => {
+                let patches = Box::new(Patches::new(problem, TAG)?);
+                let (rho, rho_at) = local(w, problem)?;
+                Ready::Each { patches, rho, rho_at }
+            }
+        };
+        if n == 0.0 {
+            return Err(Error::data("no position of the data counts: all weights are 0"));
+        }
+        Ok(Exponential { form, train, dim: map.len(), n, rho })
+    }
+
+    /// Turns each −m_t into exp(−m_t), in units of the part.
+    fn exponentiate(&self, minus_m: &mut [f64], part: &mut Part) {
+        let top = dispatch(Largest(minus_m));
+        if self.form == Form::Centred && !minus_m.is_empty() {
+            part.raise(top);
+        }
+        dispatch(Exponentiate { minus_m, top, factor: (top - part.log_scale).exp() });
+    }
+
+    /// Adds patches where ρ is the same everywhere: the part gets the weighted exp(−m) of each of them.
+    fn add_same(
+        &self,
+        columns: &Columns,
+        weights: &[f64],
+        patches: Range<usize>,
+        part: &mut Part,
+        worker: &mut Worker,
+    ) {
+        let minus_m = &mut worker.node;
+        minus_m.resize(patches.len(), 0.0);
+        columns.multiply(patches.clone(), minus_m);
+        self.exponentiate(minus_m, part);
+        minus_m.iter_mut().zip(&weights[patches.clone()]).for_each(|(e, weight)| *e *= weight);
+        part.value += dispatch(Sum(minus_m));
+        part.vector[patches].copy_from_slice(minus_m);
+    }
+
+    /// What the patches of a sequence are worth, and in place of their scores the derivatives.
+    fn worth(&self, of: Scored<'_>, rho: &[f64], scores: &mut [f64], part: &mut Part) -> f64 {
+        let Scored { shape, truth } = of;
+        let (n_nodes, mut linear) = (truth.len(), 0.0);
+        let labels = |n: usize| shape.node_at(n)..shape.node_at(n + 1);
+        // A node has a label at least, so −m_t overwrites no score that is still to be read, nor is it overwritten below.
+        for n in 0..n_nodes {
+            let products = scores[labels(n)].iter().zip(&rho[labels(n)]).map(|(score, rho)| rho * score);
+            let (right, mean) = (scores[labels(n)][truth[n] as usize], products.sum::<f64>());
+            linear += mean;
+            scores[n] = if self.form == Form::Centred { mean - right } else { -right };
+        }
+        self.exponentiate(&mut scores[..n_nodes], part);
+        let sum = dispatch(Sum(&scores[..n_nodes]));
+        for n in (0..n_nodes).rev() {
+            let e = scores[n];
+            let of_mean = if self.form == Form::Centred { e } else { 1.0 };
+            let slopes = &mut scores[labels(n)];
+            slopes.iter_mut().zip(&rho[labels(n)]).for_each(|(slope, rho)| *slope = of_mean * rho);
+            slopes[truth[n] as usize] -= e;
+        }
+        if self.form == Form::Centred { sum } else { sum + linear }
+    }
+}
+
+/// ρ_t(k) ∝ exp(w·(the state features of label k at t)), sequence by sequence, and where each starts.
+fn local(w: &[f64], problem: &Problem<'_>) -> Result<(Vec<f64>, Vec<usize>)> {
+    let mut scorer = Scorer::new(problem.map, problem.train)?;
+    scorer.update(w);
+    let (mut all, mut starts, mut scratch) = (Vec::new(), vec![0], Scratch::new());
+    for i in 0..problem.train.len() {
+        let p = scorer.fill(i, &mut scratch)?;
+        let start = all.len();
+        all.extend_from_slice(p.node());
+        for n in 0..p.shape().n_nodes() {
+            softmax::<false>(&mut all[start + p.shape().node_at(n)..start + p.shape().node_at(n + 1)]);
+        }
+        starts.push(all.len());
+    }
+    Ok((all, starts))
+}
+
+impl Objective for Exponential<'_> {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn n_items(&self) -> usize {
+        self.train.len()
+    }
+
+    fn cost(&self, item: usize) -> usize {
+        match &self.rho {
+            // Entries are read by position and by column.
+            Ready::Same { columns, .. } => {
+                2 * columns.patches(item).map(|patch| columns.n_entries(patch)).sum::<usize>()
+            }
+            Ready::Each { patches, .. } => patches.cost(item),
+        }
+    }
+
+    fn part_len(&self) -> usize {
+        match &self.rho {
+            Ready::Same { columns, .. } => columns.n_patches(),
+            Ready::Each { patches, .. } => patches.part_len(),
+        }
+    }
+
+    fn begin(&mut self, w: &[f64], _some: Option<&[usize]>) {
+        match &mut self.rho {
+            Ready::Same { columns, .. } => columns.update(w, self.form == Form::Centred),
+            Ready::Each { patches, .. } => patches.update(w),
+        }
+    }
+
+    fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        match &self.rho {
+            Ready::Same { columns, weights } => {
+                self.add_same(columns, weights, columns.patches(item), part, worker);
+                Ok(())
+            }
+            Ready::Each { patches, rho, rho_at } => {
+                let rho = &rho[rho_at[item]..rho_at[item + 1]];
+                patches.add(item, part, worker, |of, scores, part| self.worth(of, rho, scores, part))
+            }
+        }
+    }
+
+    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
+        let Ready::Same { columns, weights } = &self.rho else {
+            return items.into_iter().try_for_each(|item| self.add(w, item, part, worker));
+        };
+        // Words are too short to fill vectors, and the rows of a block are still near when they are added.
+        let mut patches = if items.is_empty() {
+            0..0
+        } else {
+            columns.patches(items.start).start..columns.patches(items.end - 1).end
+        };
+        while !patches.is_empty() {
+            let end = patches.end.min(patches.start + BLOCK);
+            self.add_same(columns, weights, patches.start..end, part, worker);
+            patches.start = end;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+        let (mut linear, scale) = (0.0, self.n / total.value);
+        match &mut self.rho {
+            Ready::Same { columns, weights } => {
+                let sum = |columns: &mut Columns, factors: &[f64]| match some {
+                    None => columns.sum(factors),
+                    Some(items) => columns.sum_some(items, factors),
+                };
+                gradient.fill(0.0);
+                if self.form == Form::Joint {
+                    sum(columns, weights);
+                    columns.unpack(0.0, 1.0, gradient);
+                    linear = w.iter().zip(&*gradient).map(|(w, slope)| w * slope).sum();
+                }
+                sum(columns, &total.vector);
+                let (own, mean) = if self.form == Form::Joint { (-1.0, 0.0) } else { (-scale, scale) };
+                columns.unpack(own, mean, gradient);
+            }
+            Ready::Each { patches, .. } => {
+                patches.unpack(total, gradient);
+                let scale = if self.form == Form::Joint { 1.0 } else { scale };
+                gradient.iter_mut().for_each(|slope| *slope *= scale);
+            }
+        }
+        match self.form {
+            Form::Joint => total.value + linear,
+            Form::Centred => self.n * (total.value.ln() + total.log_scale - self.n.ln()),
+        }
+    }
+
+    fn is_sum(&self) -> bool {
+        self.form == Form::Joint
+    }
+
+    fn is_separated(&self, value: f64) -> bool {
+        value < -20.0 * self.n
+    }
+}
+
+/// exp(−m_t) times `factor`, `top` being the largest −m_t.
+struct Exponentiate<'k> {
+    minus_m: &'k mut [f64],
+    top: f64,
+    factor: f64,
+}
+
+impl Kernel for Exponentiate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Exponentiate { minus_m, top, factor } = self;
+        for x in minus_m {
+            *x = factor * exp_nonpositive::<FMA>(*x - top);
+        }
+    }
+}
+
+/// As many sums or maxima side by side, so that one need not wait for the other.
+const LANES: usize = 16;
+
+/// The largest of some numbers.
+struct Largest<'k>(&'k [f64]);
+
+impl Kernel for Largest<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> f64 {
+        let (whole, rest) = self.0.as_chunks::<LANES>();
+        let mut tops = [f64::NEG_INFINITY; LANES];
+        for numbers in whole {
+            for k in 0..LANES {
+                tops[k] = if numbers[k] > tops[k] { numbers[k] } else { tops[k] };
+            }
+        }
+        rest.iter().chain(&tops).copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// The sum of some numbers.
+struct Sum<'k>(&'k [f64]);
+
+impl Kernel for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> f64 {
+        let (whole, rest) = self.0.as_chunks::<LANES>();
+        let mut sums = [0.0; LANES];
+        for numbers in whole {
+            for k in 0..LANES {
+                sums[k] += numbers[k];
+            }
+        }
+        sums.iter().sum::<f64>() + rest.iter().sum::<f64>()
+    }
+}

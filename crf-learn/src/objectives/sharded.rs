@@ -1,0 +1,150 @@
+use std::ops::Range;
+
+use crf_core::Result;
+use rayon::prelude::*;
+
+use crate::objectives::objective::{Objective, Part, Worker};
+
+/// No more parts than this: each holds a gradient.
+const MOST_SHARDS: usize = 16;
+/// Work below which a shard of its own does not pay.
+const SMALLEST_SHARD: usize = 50_000;
+/// A shard whose work is less than so many times its gradient spends too much of its time on summing up.
+const WORTH: usize = 40;
+/// Gradients of all shards together take no more bytes than this, unless there are only two.
+const MOST_MEMORY: usize = 128 << 20;
+/// How many weights are summed over the shards at a time.
+const STRIPE: usize = 1 << 14;
+
+/// An objective whose items are dealt to shards, which all cores work on.
+///
+/// The number of shards depends on the data alone and they are summed in order, so the result is the same, bit for
+/// bit, at any number of threads.
+pub struct Sharded<O> {
+    objective: O,
+    shards: Vec<Shard>,
+    work: usize, // of all items, as the objective counts it
+    seen: usize, // how many items were added up so far
+}
+
+struct Shard {
+    items: Range<usize>,
+    part: Part,
+    worker: Worker,
+}
+
+impl<O: Objective> Sharded<O> {
+    /// Deals the items to shards of about equal cost.
+    pub fn new(objective: O) -> Self {
+        let costs: Vec<usize> = (0..objective.n_items()).map(|item| objective.cost(item)).collect();
+        let total: usize = costs.iter().sum();
+        let len = objective.part_len();
+        let by_size = (total / (WORTH * len.max(1))).max(4).min(MOST_MEMORY / (8 * len.max(1))).max(2);
+        let n_shards = (total / SMALLEST_SHARD).clamp(1, MOST_SHARDS.min(by_size));
+        let mut shards: Vec<Shard> = Vec::new();
+        let (mut start, mut done) = (0, 0);
+        for (item, cost) in costs.iter().enumerate() {
+            done += cost;
+            // The k-th shard ends with the item that brings the cost to k parts of the whole.
+            if done * n_shards >= total * (shards.len() + 1) || item + 1 == costs.len() {
+                shards.push(Shard {
+                    items: start..item + 1,
+                    part: Part::new(len),
+                    worker: Worker::default(),
+                });
+                start = item + 1;
+            }
+        }
+        if shards.is_empty() {
+            shards.push(Shard { items: 0..0, part: Part::new(len), worker: Worker::default() });
+        }
+        Sharded { objective, shards, work: total, seen: 0 }
+    }
+
+    /// The objective.
+    pub fn objective(&self) -> &O {
+        &self.objective
+    }
+
+    /// How much work all items are together.
+    pub(crate) fn work(&self) -> usize {
+        self.work
+    }
+
+    /// How often it was evaluated, every item once.
+    pub fn evaluations(&self) -> u32 {
+        (self.seen / self.objective.n_items().max(1)) as u32
+    }
+
+    /// Whether all inference of the last evaluation was exact.
+    pub fn was_exact(&self) -> bool {
+        self.shards[0].part.exact
+    }
+
+    /// The value at `w`; the gradient is written to `gradient`.
+    pub fn evaluate(&mut self, w: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        self.seen += self.objective.n_items();
+        self.sum(w, None, gradient)
+    }
+
+    /// The value of the sum over some of the items at `w`; its gradient is written to `gradient`.
+    pub fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        assert!(self.objective.is_sum(), "only sums have parts");
+        self.seen += items.len();
+        self.sum(w, Some(items), gradient)
+    }
+
+    fn sum(&mut self, w: &[f64], some: Option<&[usize]>, gradient: &mut [f64]) -> Result<f64> {
+        let Sharded { objective, shards, .. } = self;
+        objective.begin(w, some);
+        let shared = &*objective;
+        let n_used = some.map_or(shards.len(), |items| {
+            let cost: usize = items.iter().map(|&item| shared.cost(item)).sum();
+            (cost / SMALLEST_SHARD).clamp(1, shards.len())
+        });
+        let shards = &mut shards[..n_used];
+        let work = |(s, shard): (usize, &mut Shard)| {
+            let Shard { items, part, worker } = shard;
+            part.clear();
+            match some {
+                None => shared.add_all(w, items.clone(), part, worker),
+                Some(some) => {
+                    let [start, end] = [s, s + 1].map(|s| s * some.len() / n_used);
+                    some[start..end].iter().try_for_each(|&item| shared.add(w, item, part, worker))
+                }
+            }
+        };
+        // One shard stays on this thread, where it cannot be held up by another job that a waiting thread took on.
+        match &mut *shards {
+            [only] => work((0, only))?,
+            many => many.par_iter_mut().enumerate().try_for_each(work)?,
+        }
+        // Units that are large enough for all shards; those of an empty one say nothing.
+        let scales = shards.iter().filter(|shard| shard.part.value != 0.0).map(|shard| shard.part.log_scale);
+        let log_scale = scales.reduce(f64::max).unwrap_or(0.0);
+        // The first shard becomes the total.
+        let (total, others) = shards.split_first_mut().expect("there is at least one shard");
+        let (total, others) = (&mut total.part, &*others);
+        total.change_scale(log_scale);
+        for shard in others {
+            total.value += shard.part.factor(log_scale) * shard.part.value;
+            total.exact &= shard.part.exact;
+        }
+        let sum = |(stripe, total): (usize, &mut [f64])| {
+            let range = stripe * STRIPE..stripe * STRIPE + total.len();
+            for shard in others {
+                let factor = shard.part.factor(log_scale);
+                total
+                    .iter_mut()
+                    .zip(&shard.part.vector[range.clone()])
+                    .for_each(|(total, part)| *total += factor * part);
+            }
+        };
+        if others.is_empty() || total.vector.len() <= STRIPE {
+            total.vector.chunks_mut(STRIPE).enumerate().for_each(sum);
+        } else {
+            total.vector.par_chunks_mut(STRIPE).enumerate().for_each(sum);
+        }
+        Ok(objective.finish(w, some, total, gradient))
+    }
+}

@@ -1,0 +1,142 @@
+use crf_core::{Result, Seed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::optimizers::optimizer::{Function, Optimizer, Point, Step};
+use crate::optimizers::quasi_newton::QuasiNewton;
+
+/// Limited-memory quasi-Newton steps (Nocedal 1980) with a line search to the weak Wolfe conditions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Lbfgs {
+    /// How many past steps to remember; at least 1. When nothing is said these are 8, or more where they are little work
+    /// beside an evaluation of the objective: few weights on many data then need half the iterations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u32>,
+    /// How often a line search may evaluate the objective; at least 1.
+    pub evaluations_per_step: u32,
+}
+
+impl Default for Lbfgs {
+    fn default() -> Self {
+        Lbfgs { memory: None, evaluations_per_step: 30 }
+    }
+}
+
+crf_core::plugin!("optimizer", Lbfgs, "lbfgs");
+
+#[typetag::serde(name = "lbfgs")]
+impl Optimizer for Lbfgs {
+    fn check(&self) -> Result<()> {
+        QuasiNewton::check(self.memory.unwrap_or(LEAST), self.evaluations_per_step)
+    }
+
+    fn takes_l1(&self) -> bool {
+        false
+    }
+
+    fn rotates(&self) -> bool {
+        true
+    }
+
+    fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
+        let memory = self.memory.unwrap_or_else(|| affordable(f.work(), f.dim()));
+        Ok(Box::new(QuasiNewton::new(memory, self.evaluations_per_step, f.dim())))
+    }
+}
+
+/// How many steps are remembered at least and at most.
+const LEAST: u32 = 8;
+const MOST: u32 = 128;
+/// What a remembered step is worth in numbers added, for each weight: products and sums with both of its vectors, and to
+/// spare, so that what is remembered stays a small part of an iteration.
+const PRICE: usize = 32;
+
+/// How many steps can be remembered beside evaluations that are so much work.
+fn affordable(work: usize, dim: usize) -> u32 {
+    u32::try_from(work / (PRICE * dim.max(1))).unwrap_or(MOST).clamp(LEAST, MOST)
+}
+
+/// Sufficient decrease and curvature of the Wolfe conditions.
+const DECREASE: f64 = 1e-4;
+const CURVATURE: f64 = 0.9;
+/// The relative difference of two values that may be rounding.
+const ROUNDING: f64 = 1e-13;
+
+impl Step for QuasiNewton {
+    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
+        loop {
+            let slope = -self.turn(at, &at.gradient);
+            // Without history the direction is the gradient, and the first step has length one.
+            let first = if self.history.is_empty() { (-slope).sqrt().recip() } else { 1.0 };
+            if slope < 0.0 && self.search(f, at, slope, first)? {
+                self.accept(at);
+                return Ok(true);
+            }
+            if self.history.is_empty() {
+                return Ok(false);
+            }
+            // What was remembered led nowhere: once more along the gradient itself.
+            self.history.clear();
+        }
+    }
+}
+
+impl QuasiNewton {
+    /// Looks for a step along −direction that goes down far enough and not too short; leaves it in `trial`.
+    ///
+    /// Bracketing as Lewis & Overton (2013), with cubic interpolation inside the bracket.
+    fn search(&mut self, f: &mut dyn Function, at: &Point, slope: f64, first: f64) -> Result<bool> {
+        let (mut low, mut high) = ((0.0, at.value, slope), (f64::INFINITY, 0.0, 0.0));
+        let mut step = first;
+        for evaluation in 1..=self.evaluations {
+            let trial = &mut self.trial;
+            self.stripes.update(&mut trial.w, |start, trial| {
+                for ((trial, w), d) in trial.iter_mut().zip(&at.w[start..]).zip(&self.direction[start..]) {
+                    *trial = w - step * f64::from(*d);
+                }
+                [0.0; 4]
+            });
+            f.evaluate(trial)?;
+            let trial_slope = -self.stripes.dot(&self.direction, &trial.gradient);
+            let usable = trial.value.is_finite() && trial_slope.is_finite();
+            let fell = went_down(at.value, trial.value, step * slope, [slope, trial_slope]);
+            if !usable || !fell {
+                high = (step, if usable { trial.value } else { f64::INFINITY }, trial_slope);
+            } else if trial_slope < CURVATURE * slope && evaluation < self.evaluations {
+                low = (step, trial.value, trial_slope);
+            } else {
+                return Ok(true);
+            }
+            match next_step(step, low, high) {
+                Some(next) => step = next,
+                None => break,
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether a step from one value to another went down far enough, `expected` being what its first slope promised.
+///
+/// Near the optimum values differ by rounding only; there slopes say whether it did (Hager & Zhang 2005, equation 4.1).
+pub(crate) fn went_down(from: f64, to: f64, expected: f64, slopes: [f64; 2]) -> bool {
+    to <= from + DECREASE * expected
+        || (to <= from + ROUNDING * from.abs() && slopes[1] <= (2.0 * DECREASE - 1.0) * slopes[0])
+}
+
+/// What to try after `step`, or nothing once the bracket has shrunk to a point.
+pub(crate) fn next_step(step: f64, low: (f64, f64, f64), high: (f64, f64, f64)) -> Option<f64> {
+    let next = if high.0 == f64::INFINITY { 2.0 * step } else { between(low, high) };
+    (next > 1e-20 && next != low.0 && next != high.0).then_some(next)
+}
+
+/// The minimum of the cubic through two points with their slopes, kept off the ends of the bracket.
+fn between(low: (f64, f64, f64), high: (f64, f64, f64)) -> f64 {
+    let width = high.0 - low.0;
+    let d = low.2 + high.2 - 3.0 * (high.1 - low.1) / width;
+    let root = (d * d - low.2 * high.2).sqrt();
+    let part = (root + d - low.2) / (high.2 - low.2 + 2.0 * root);
+    // A NaN (no minimum, or an infinite end) halves the bracket.
+    low.0 + width * if part.is_finite() { part.clamp(0.1, 0.9) } else { 0.5 }
+}

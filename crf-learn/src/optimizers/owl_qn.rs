@@ -1,0 +1,110 @@
+use crf_core::{Result, Seed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::optimizers::optimizer::{Function, Optimizer, Point, Step, pseudo_gradient};
+use crate::optimizers::quasi_newton::QuasiNewton;
+
+/// Orthant-wise limited-memory quasi-Newton steps (Andrew & Gao 2007), for penalties with an ℓ1 part.
+///
+/// Weights that an ℓ1 penalty wants to be zero are exactly zero.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwlQn {
+    /// How many past steps to remember; at least 1.
+    pub memory: u32,
+    /// How often a line search may evaluate the objective; at least 1.
+    pub evaluations_per_step: u32,
+}
+
+impl Default for OwlQn {
+    fn default() -> Self {
+        OwlQn { memory: 6, evaluations_per_step: 30 }
+    }
+}
+
+crf_core::plugin!("optimizer", OwlQn, "owl-qn");
+
+#[typetag::serde(name = "owl-qn")]
+impl Optimizer for OwlQn {
+    fn check(&self) -> Result<()> {
+        QuasiNewton::check(self.memory, self.evaluations_per_step)
+    }
+
+    fn takes_l1(&self) -> bool {
+        true
+    }
+
+    fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
+        let inner = QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim());
+        Ok(Box::new(Started { inner, pseudo: vec![0.0; f.dim()] }))
+    }
+}
+
+struct Started {
+    inner: QuasiNewton,
+    pseudo: Vec<f64>,
+}
+
+impl Step for Started {
+    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
+        loop {
+            let l1 = f.l1();
+            self.inner.stripes.update(&mut self.pseudo, |start, pseudo| {
+                for (k, pseudo) in (start..).zip(pseudo) {
+                    *pseudo = pseudo_gradient(at.w[k], at.gradient[k], l1.of(k));
+                }
+                [0.0; 4]
+            });
+            let product = self.inner.turn(at, &self.pseudo);
+            for (d, pseudo) in self.inner.direction.iter_mut().zip(&self.pseudo) {
+                // Only moves against the pseudo-gradient are sure to go down.
+                if f64::from(*d) * pseudo <= 0.0 {
+                    *d = 0.0;
+                }
+            }
+            let first = if self.inner.history.is_empty() { product.sqrt().recip() } else { 1.0 };
+            if self.search(f, at, first)? {
+                self.inner.accept(at);
+                return Ok(true);
+            }
+            if self.inner.history.is_empty() {
+                return Ok(false);
+            }
+            self.inner.history.clear();
+        }
+    }
+}
+
+impl Started {
+    /// Halves the step until the objective falls enough; leaves the point in `trial`.
+    fn search(&mut self, f: &mut dyn Function, at: &Point, first: f64) -> Result<bool> {
+        let mut step = first;
+        for _ in 0..self.inner.evaluations {
+            let trial = &mut self.inner.trial;
+            let (l1, pseudo, direction) = (f.l1(), &self.pseudo, &self.inner.direction);
+            let [expected, ..] = self.inner.stripes.update(&mut trial.w, |start, trial| {
+                let mut expected = 0.0;
+                for (k, trial) in (start..).zip(trial) {
+                    let w = at.w[k];
+                    // A weight may not change its sign; one at zero may only take the sign that goes down.
+                    let orthant = if w != 0.0 { w } else { -pseudo[k] };
+                    let moved = w - step * f64::from(direction[k]);
+                    // An unpenalised weight has no kink at zero and may cross it.
+                    *trial = if moved * orthant > 0.0 || l1.of(k) == 0.0 { moved } else { 0.0 };
+                    expected += pseudo[k] * (*trial - w);
+                }
+                [expected, 0.0, 0.0, 0.0]
+            });
+            if expected >= 0.0 {
+                return Ok(false);
+            }
+            f.evaluate(trial)?;
+            if trial.value.is_finite() && trial.value <= at.value + 1e-4 * expected {
+                return Ok(true);
+            }
+            step *= 0.5;
+        }
+        Ok(false)
+    }
+}

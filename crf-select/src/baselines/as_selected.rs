@@ -1,0 +1,52 @@
+use crf_core::plugin::{Named, named};
+use crf_core::{Decode, Error, Fit, Iteration, Learner, Next, Problem, Result, Run, Selector, Stop, Trace};
+use crf_learn::Mle;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::candidates::choose::choose;
+use crate::penalty_path::l1_path::L1Path;
+
+/// The model as a selector found it: what the tables of Vail (2008), §3.4 call unsmoothed.
+///
+/// A method's own `selector` leaves the training of what it selects to the learner; this is a selector in place of one. Where
+/// a method's selector has found weights, they are kept and no other selector is asked.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AsSelected {
+    /// Whose model it is; the selector must find weights.
+    #[serde(deserialize_with = "named")]
+    #[schemars(with = "Named")]
+    pub selector: Box<dyn Selector>,
+    /// Which labelling of validation data counts when a candidate is chosen.
+    pub decode: Decode,
+}
+
+impl Default for AsSelected {
+    fn default() -> Self {
+        AsSelected { selector: Box::new(L1Path::default()), decode: Decode::default() }
+    }
+}
+
+crf_core::plugin!("learner", AsSelected, "as-selected");
+
+#[typetag::serde(name = "as-selected")]
+impl Learner for AsSelected {
+    fn check(&self) -> Result<()> {
+        self.selector.check()
+    }
+
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+        if let Some(found) = problem.start.and_then(|model| model.log_linear()) {
+            let trace = Trace { iterations: Vec::new(), stop: Stop::Direct };
+            return Ok(Fit { model: Box::new(found.clone()), trace });
+        }
+        // The iterations on the way belong to other models than the one that is chosen.
+        let mut go_on = |_: &Iteration| Next::Continue;
+        let run = &mut Run::new(run.seed, &mut go_on);
+        let chosen = choose(&*self.selector, &Mle::default(), self.decode, problem, run)?;
+        let what = format!("trains nothing, and `{}` finds no weights", self.selector.typetag_name());
+        let model = chosen.model.ok_or(Error::Unsupported { tag: "as-selected", what })?;
+        Ok(Fit { model: Box::new(model), trace: Trace { iterations: Vec::new(), stop: chosen.stop } })
+    }
+}

@@ -1,0 +1,84 @@
+use crf_core::{Learner as _, Problem, Result, Run, Selector, Stop};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::candidates::path_reporter::{Emit, Trail};
+
+/// What boosting looks at: the functions that LogitBoost chooses, with all their labels, as one candidate ("ML + boosting" and "MPL +
+/// boosting" of Liao et al. 2007, §5.2).
+///
+/// Over `{ type = "threshold", … }` these are stumps. Positions are taken by themselves: intercepts and transitions have no part in
+/// the choice, and are kept. What is chosen comes without weights.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LogitBoost(pub crf_learn::LogitBoost);
+
+crf_core::plugin!("selector", LogitBoost, "logit-boost");
+
+#[typetag::serde(name = "logit-boost")]
+impl Selector for LogitBoost {
+    fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+
+    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+        let (map, chosen) = (problem.map, self.0.select(problem, run)?);
+        let state = map.state();
+        let kept = |g: &u32| state.is_constant(*g) || chosen.binary_search(g).is_ok();
+        let functions = (0..state.n_observations() as u32).filter(kept);
+        let mut features: Vec<usize> = functions.flat_map(|g| state.range(g)).collect();
+        features.extend(state.len()..map.len());
+        Trail::new(emit).show(&features, None, None, run)?;
+        Ok(Stop::Direct)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crf_core::{Features, Next, Seed, Source as _};
+    use crf_datasets::{Size, WeakObservations};
+    use crf_inference::ForwardBackward;
+    use std::sync::Arc;
+
+    /// Of two informative and many meaningless observations, a few rounds choose the informative ones; what ties labels stays.
+    #[test]
+    fn it_keeps_what_is_looked_at_and_all_that_has_no_part_in_the_choice() {
+        let size = Size { sequences: 4, length: 200 };
+        let source = WeakObservations {
+            observations: 12,
+            lowest: 0.1,
+            highest: 0.9,
+            train: size,
+            test: size,
+            ..WeakObservations::default()
+        };
+        let data = source.load(&Seed::new(1)).unwrap().train;
+        let features: Features =
+            serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#).unwrap();
+        let fitted = features.fit(&data).unwrap();
+        let corpus = fitted.encode(Arc::new(data)).unwrap();
+        let map = Arc::new(fitted.map(&corpus).unwrap());
+        let inference = ForwardBackward::default();
+        let problem = Problem::new(&corpus, &map, &inference);
+        let boosting = crf_learn::LogitBoost { rounds: 3, ..crf_learn::LogitBoost::default() };
+        let mut go_on = |_: &crf_core::Iteration| Next::Continue;
+        let mut run = Run::new(Seed::new(1), &mut go_on);
+        let chosen = boosting.select(&problem, &mut run).unwrap();
+        assert!((1..=3).contains(&chosen.len()), "{chosen:?}");
+        let mut shown = Vec::new();
+        let mut emit = |candidate: crf_core::Candidate<'_>| {
+            shown.push(candidate.features.to_vec());
+            Ok(Next::Continue)
+        };
+        LogitBoost(boosting).path(&problem, &mut run, &mut emit).unwrap();
+        let [features] = &shown[..] else { panic!("one candidate, not {}", shown.len()) };
+        assert!(features.is_sorted());
+        for feature in 0..map.len() {
+            let state = feature < map.state().len();
+            let (g, _) = map.feature(feature);
+            let want = !state || map.state().is_constant(g) || chosen.contains(&g);
+            assert_eq!(features.contains(&feature), want, "{}", map.name(feature));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+use std::sync::Arc;
+
+use crf_core::metrics::ErrorRate;
+use crf_core::{
+    Candidate, Corpus, Decode, Error, FeatureMap, Learner, LogLinear, Metric as _, Model, Next, Problem,
+    Result, Run, Selector, Stop,
+};
+
+use crate::candidates::path_reporter::narrow;
+
+/// The candidate of a path that was chosen, and all that took part.
+#[derive(Debug)]
+pub struct Chosen {
+    /// Its features, ascending numbers into the problem's map.
+    pub features: Vec<usize>,
+    /// The map of these.
+    pub map: Arc<FeatureMap>,
+    /// The model that the selector fitted to them, if it did.
+    pub model: Option<LogLinear>,
+    /// The whole path.
+    pub tried: Vec<Tried>,
+    /// Its number on the path, which has none where nothing was worth a feature.
+    pub best: Option<usize>,
+    /// Why the path ended.
+    pub stop: Stop,
+    /// Whether the learner had a part in it: whether some candidate came without weights and was trained.
+    pub by_learner: bool,
+}
+
+/// A candidate that took part in a choice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    /// How many features it has.
+    pub features: usize,
+    /// The selector's objective on the training data, where it has one.
+    pub objective: Option<f64>,
+    /// What it was compared by: the lower the better.
+    pub score: f64,
+    /// Seconds of selection until it was found.
+    pub seconds: f64,
+}
+
+/// Chooses among the candidates of a path by their error on the problem's validation data; without such data by the
+/// selector's objective or, if it has none, by the error on the training data. Of equal ones the smallest wins.
+///
+/// Candidates that come without weights are trained by `learner`, each from the weights of the one before.
+pub fn choose(
+    selector: &dyn Selector,
+    learner: &dyn Learner,
+    decode: Decode,
+    problem: &Problem<'_>,
+    run: &mut Run<'_>,
+) -> Result<Chosen> {
+    choice(selector, learner, decode, problem, run, None)
+}
+
+/// [`choose`], and shows every candidate with its model to `see`.
+pub fn choose_seen(
+    selector: &dyn Selector,
+    learner: &dyn Learner,
+    decode: Decode,
+    problem: &Problem<'_>,
+    run: &mut Run<'_>,
+    see: &mut See<'_>,
+) -> Result<Chosen> {
+    choice(selector, learner, decode, problem, run, Some(see))
+}
+
+/// Who is shown candidates.
+type See<'s> = dyn FnMut(&Tried, &dyn Model) -> Result<()> + 's;
+
+fn choice(
+    selector: &dyn Selector,
+    learner: &dyn Learner,
+    decode: Decode,
+    problem: &Problem<'_>,
+    run: &mut Run<'_>,
+    mut see: Option<&mut See<'_>>,
+) -> Result<Chosen> {
+    let seed = run.seed.child("candidates");
+    let mut tried: Vec<Tried> = Vec::new();
+    let mut best: Option<(usize, Vec<usize>, Option<LogLinear>)> = None;
+    let mut by_learner = false;
+    let mut before = Before::default();
+    let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
+        let Candidate { features, weights, objective, seconds } = candidate;
+        let map = Arc::new(narrow(problem.map, features));
+        let model = weights.map(|weights| LogLinear::new(map.clone(), weights.to_vec())).transpose()?;
+        let by_objective = objective.filter(|_| problem.valid.is_none());
+        let mut trained = None;
+        let shown: Option<&dyn Model> = match &model {
+            Some(model) => Some(model),
+            None if by_objective.is_some() && see.is_none() => None,
+            None => {
+                let start = before.carry_over(features, &map)?;
+                let start = start.as_ref().map(|model| model as &dyn Model);
+                let train = problem.train.restricted(&map);
+                let narrow = Problem { map: &map, train: &train, valid: None, start, ..*problem };
+                let fit = learner.fit(&narrow, &mut Run::new(seed, &mut |_| Next::Continue))?;
+                before.keep(features, &*fit.model);
+                by_learner = true;
+                Some(&**trained.insert(fit.model))
+            }
+        };
+        let score = match (by_objective, shown) {
+            (Some(objective), _) => objective,
+            (None, Some(shown)) => error(shown, problem.valid.unwrap_or(problem.train), problem, decode)?,
+            (None, None) => unreachable!("only candidates that are compared by objective have no model"),
+        };
+        let this = Tried { features: features.len(), objective, score, seconds };
+        if let (Some(see), Some(shown)) = (&mut see, shown) {
+            see(&this, shown)?;
+        }
+        if best.as_ref().is_none_or(|(at, ..)| score < tried[*at].score) {
+            best = Some((tried.len(), features.to_vec(), model));
+        }
+        tried.push(this);
+        Ok(Next::Continue)
+    })?;
+    let (best, features, model) = match best {
+        Some((best, features, model)) => (Some(best), features, model),
+        // A model of no features has no weights to find.
+        None => {
+            let map = Arc::new(narrow(problem.map, &[]));
+            (None, Vec::new(), Some(LogLinear::new(map, Vec::new())?))
+        }
+    };
+    let narrowed = || Arc::new(narrow(problem.map, &features));
+    let map = model.as_ref().map_or_else(narrowed, |model| model.map().clone());
+    Ok(Chosen { features, map, model, tried, best, stop, by_learner })
+}
+
+/// The weights of the candidate that was trained last.
+#[derive(Default)]
+struct Before {
+    features: Vec<usize>, // ascending
+    weights: Vec<f64>,    // of each of them; empty if the model has no weights
+}
+
+impl Before {
+    /// Keeps what a learner found for some features.
+    fn keep(&mut self, features: &[usize], model: &dyn Model) {
+        let weights = model.log_linear().map(LogLinear::weights);
+        self.features = features.to_vec();
+        self.weights = weights.filter(|w| w.len() == features.len()).unwrap_or_default().to_vec();
+    }
+
+    /// A model of some features to start from: those that were there have their weights, new ones none.
+    fn carry_over(&self, features: &[usize], map: &Arc<FeatureMap>) -> Result<Option<LogLinear>> {
+        if self.weights.is_empty() {
+            return Ok(None);
+        }
+        let weight = |k: &usize| self.features.binary_search(k).map_or(0.0, |at| self.weights[at]);
+        LogLinear::new(map.clone(), features.iter().map(weight).collect()).map(Some)
+    }
+}
+
+/// The share of positions of some data that a model labels wrongly.
+pub(crate) fn error(model: &dyn Model, on: &Corpus, problem: &Problem<'_>, decode: Decode) -> Result<f64> {
+    ErrorRate {}.measure(&problem.evaluate(model, on, decode)?)
+}
+
+/// The model of a candidate that comes with weights; the selector `tag` can do nothing with one that does not.
+pub(crate) fn fitted(candidate: &Candidate<'_>, map: &FeatureMap, tag: &'static str) -> Result<LogLinear> {
+    let weights = candidate.weights.ok_or_else(|| Error::Unsupported {
+        tag,
+        what: "needs candidates with weights, as selectors find that train their models".into(),
+    })?;
+    LogLinear::new(Arc::new(narrow(map, candidate.features)), weights.to_vec())
+}

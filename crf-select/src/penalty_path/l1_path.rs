@@ -1,0 +1,25 @@
+use crf_core::{Problem, Result, Run, Selector, Stop};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::candidates::objective::{Field, likelihood};
+use crate::candidates::path_reporter::{Emit, Trail};
+use crate::penalty_path::lambda_path::Penalties;
+
+/// The features of maximum likelihood under ever weaker ℓ1 penalties (Vail 2008, §3.2.3).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct L1Path(pub Penalties);
+
+crf_core::plugin!("selector", L1Path, "l1-path");
+
+#[typetag::serde(name = "l1-path")]
+impl Selector for L1Path {
+    fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+
+    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+        let mut field = Field::new(problem, &likelihood)?;
+        self.0.follow(&mut field, None, 1.0, &mut Trail::new(emit), run)
+    }
+}
