@@ -3,68 +3,40 @@
 //! What is compared, trained or read lives in the crates linked below; this one only knows their traits.
 #![forbid(unsafe_code)]
 
-pub mod config;
-
-mod cell;
-mod cost;
-mod digest;
-mod journal;
-mod path;
-mod run_directory;
-mod runner;
-mod selections;
-mod shard;
-mod workers;
-
-mod estimate;
-mod summary;
-
-mod claim;
 pub mod claims;
-
+pub mod cli;
+pub mod config;
 pub mod report;
 
-mod example;
-mod kinds;
-mod manual;
+mod catalogue;
+mod experiment;
+mod graph_queries;
+mod model;
+mod results;
+mod support;
+
+mod data_sets;
+mod error;
+mod machine;
 mod weather;
 
-mod answer;
-mod calibration;
-mod data;
-mod data_sets;
-mod graph_json;
-mod model_file;
-mod predict;
-mod scores;
-mod training;
-mod tuning;
-
-pub mod cli;
-mod draft;
-mod encoding;
-mod error;
-mod hardware;
-mod machine;
-mod progress;
-
-pub use crate::answer::{Answer, answer};
-pub use crate::calibration::{Bin, Calibration};
-pub use crate::cell::{Cell, Seconds};
-pub use crate::claim::{At, Claim, Names, Outcome, Statement, Verdict};
+pub use crate::catalogue::example::{example, example_file, experiment};
+pub use crate::catalogue::kind::{Kind, Refused};
+pub use crate::catalogue::manual::{Entry, documentation, entries};
+pub use crate::claims::claim::{At, Claim, Names, Outcome, Statement, Verdict};
 pub use crate::error::{Error, Result};
-pub use crate::estimate::Estimate;
-pub use crate::example::{example, example_file, experiment};
-pub use crate::hardware::Hardware;
-pub use crate::kinds::{Kind, Refused};
-pub use crate::manual::{Entry, documentation, entries};
-pub use crate::model_file::{Content, ModelFile, Serving};
-pub use crate::path::Step;
-pub use crate::predict::{Ask, Prediction, predict};
-pub use crate::runner::{Results, run};
-pub use crate::scores::{LabelScores, Scores};
-pub use crate::shard::Shard;
-pub use crate::summary::{Column, Line, Summary};
+pub use crate::experiment::cell::{Cell, Seconds};
+pub use crate::experiment::runner::{Results, run};
+pub use crate::experiment::shard::Shard;
+pub use crate::graph_queries::answer::{Answer, answer};
+pub use crate::model::calibration::{Bin, Calibration};
+pub use crate::model::file::{Content, ModelFile, Serving};
+pub use crate::model::predict::{Ask, Prediction, predict};
+pub use crate::model::scores::{LabelScores, Scores};
+pub use crate::results::mean_interval::Estimate;
+pub use crate::results::selection_path::Step;
+pub use crate::results::summary::{Column, Line, Summary};
+pub use crate::support::hardware::Hardware;
 pub use crate::weather::Weather;
 
 // Plugins are named by tag only; without these lines the linker would leave them out.

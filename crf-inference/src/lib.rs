@@ -41,9 +41,9 @@
 #![forbid(unsafe_code)]
 
 mod chain;
+mod errors;
 mod graph;
-mod numbers;
-mod refusal;
+mod log_domain;
 
 pub use crate::chain::{Domain, ForwardBackward, Lattice};
 pub use crate::graph::{

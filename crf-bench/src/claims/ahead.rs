@@ -2,9 +2,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::place;
-use crate::claim::{At, Claim, Names, Verdict};
+use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::{Fault, KeyPath};
-use crate::summary::Summary;
+use crate::results::summary::Summary;
 
 /// One method of each pair is ahead of the other in the mean, in all pairs but a few.
 ///

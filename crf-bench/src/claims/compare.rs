@@ -2,9 +2,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::place;
-use crate::claim::{At, Claim, Names, Verdict};
+use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::Fault;
-use crate::summary::Summary;
+use crate::results::summary::Summary;
 
 /// One method is better than another: the 95% interval of their difference, trial by trial, excludes 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -180,7 +180,7 @@ mod tests {
         let equal = r#"equal = { method = "A", other = "B", metric = "error", within = 0.05 }"#;
         assert_eq!(holds(equal, &summary(&[0.1], &[0.14])), Some(true));
         assert_eq!(holds(equal, &summary(&[0.1], &[0.16])), Some(false));
-        let claim: Box<dyn crate::claim::Claim> = toml::from_str(equal).expect("a claim");
+        let claim: Box<dyn crate::claims::claim::Claim> = toml::from_str(equal).expect("a claim");
         let evidence = claim.judge(&summary(&[0.1], &[0.16])).evidence;
         assert!(evidence.ends_with("difference -0.0600 ± 0.0043, of which 0.05 is allowed"), "{evidence}");
     }

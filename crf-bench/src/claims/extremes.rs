@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::{along, listed};
-use crate::claim::{At, Claim, Names, Verdict};
+use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::{Fault, KeyPath, same};
-use crate::summary::Summary;
+use crate::results::summary::Summary;
 
 macro_rules! extreme {
     ($(#[$doc:meta])* $type:ident, $tag:literal, sign = $sign:literal) => {

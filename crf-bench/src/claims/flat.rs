@@ -2,9 +2,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{along, listed};
-use crate::claim::{At, Claim, Names, Verdict};
+use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::Fault;
-use crate::summary::Summary;
+use crate::results::summary::Summary;
 
 /// The metric stays the same along a sweep key: its largest and smallest mean are not further apart than
 /// `within`.

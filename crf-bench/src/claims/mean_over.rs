@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use crate::claim::{Claim, Names, Verdict};
+use crate::claims::claim::{Claim, Names, Verdict};
 use crate::config::{Fault, KeyPath};
-use crate::summary::Summary;
+use crate::results::summary::Summary;
 
 /// Another claim, made of the mean over all values of a sweep key, single ones of which may differ.
 ///

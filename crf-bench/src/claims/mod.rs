@@ -2,6 +2,7 @@
 
 mod ahead;
 mod bounds;
+pub(crate) mod claim;
 mod compare;
 mod crosses;
 mod extremes;
@@ -19,8 +20,8 @@ pub use mean_over::MeanOver;
 pub use trend::{Falls, Rises};
 
 use crate::config::{Settings, show};
-use crate::estimate::Estimate;
-use crate::summary::{Line, Summary};
+use crate::results::mean_interval::Estimate;
+use crate::results::summary::{Line, Summary};
 
 /// The estimates of a method along a line.
 fn along(summary: &Summary, method: &str, metric: &str, line: &Line) -> Vec<Estimate> {
@@ -43,7 +44,7 @@ fn place(settings: &Settings) -> String {
 #[cfg(test)]
 mod testing {
     use super::*;
-    use crate::summary::Column;
+    use crate::results::summary::Column;
 
     /// Methods `A` and `B`, metric `error` (lower is better), three trials around the given means at x = 0,
     /// 1, 2, …
@@ -59,13 +60,13 @@ mod testing {
 
     /// Whether a claim in TOML holds for a summary; `None` when it is skipped.
     pub(super) fn holds(claim: &str, summary: &Summary) -> Option<bool> {
-        let claim: Box<dyn crate::claim::Claim> = toml::from_str(claim).expect("a claim");
+        let claim: Box<dyn crate::claims::claim::Claim> = toml::from_str(claim).expect("a claim");
         let verdict = claim.judge(summary);
         assert!(!verdict.evidence.is_empty());
         match verdict.outcome {
-            crate::claim::Outcome::Holds => Some(true),
-            crate::claim::Outcome::Fails => Some(false),
-            crate::claim::Outcome::Skipped => None,
+            crate::claims::claim::Outcome::Holds => Some(true),
+            crate::claims::claim::Outcome::Fails => Some(false),
+            crate::claims::claim::Outcome::Skipped => None,
         }
     }
 }

@@ -2,9 +2,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{along, listed};
-use crate::claim::{At, Claim, Names, Verdict};
+use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::Fault;
-use crate::summary::Summary;
+use crate::results::summary::Summary;
 
 macro_rules! trend {
     ($(#[$doc:meta])* $type:ident, $tag:literal, down = $down:literal) => {

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::variant::VariantArgs;
 use super::{terminal, threads};
-use crate::cost::{Cost, Size, duration};
 use crate::error::Result;
+use crate::experiment::cost::{Cost, Size, duration};
 use crate::report::markdown;
 
 /// Checks experiment files and says what they would cost, without running anything.

@@ -8,7 +8,7 @@ use toml::Value;
 use super::format::{inline, read_option};
 use crate::config::{Fault, Readable};
 use crate::error::{Error, Result};
-use crate::model_file::ModelFile;
+use crate::model::file::ModelFile;
 
 /// Constraints on the labels that a model gives.
 #[derive(Debug, Args)]

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{format::format, terminal};
-use crate::draft::{Draft, require_distinct};
 use crate::error::Result;
+use crate::support::atomic_file::{Draft, require_distinct};
 
 /// Reads data in one format and writes them in another.
 #[derive(Debug, Args)]

@@ -10,11 +10,11 @@ use super::constraints::ConstraintsArgs;
 use super::format::FormatArgs;
 use super::tag::DecodeArg;
 use super::{print_facts, print_json, terminal};
-use crate::calibration::Calibration;
-use crate::data::file_name;
 use crate::error::Result;
+use crate::model::calibration::Calibration;
+use crate::model::data_file::file_name;
+use crate::model::scores::Scores;
 use crate::report::markdown;
-use crate::scores::Scores;
 
 /// Measures a model on labelled data: positions, sequences, chunks, each label, and its probabilities.
 #[derive(Debug, Args)]
@@ -61,7 +61,7 @@ pub(super) fn run(args: &EvalArgs, out: &mut dyn Write) -> Result<ExitCode> {
 
 fn print(scores: &Scores, out: &mut dyn Write) -> Result<()> {
     print_facts(&scores.facts(), out)?;
-    let row = |label: &crate::scores::LabelScores| {
+    let row = |label: &crate::model::scores::LabelScores| {
         let numbers = [label.precision, label.recall, label.f1];
         let mut row = vec![label.label.clone()];
         row.extend(numbers.map(|number| format!("{number:.4}")));

@@ -4,20 +4,20 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{ExperimentArgs, terminal, threads};
-use crate::claim::Outcome;
+use crate::claims::claim::Outcome;
 use crate::config::Plan;
-use crate::digest;
 use crate::error::Result;
-use crate::progress;
+use crate::experiment::cell_digest;
+use crate::experiment::run_directory::RunDirectory;
+use crate::experiment::shard::Shard;
 use crate::report::{Report, print};
-use crate::run_directory::RunDirectory;
-use crate::shard::Shard;
+use crate::support::progress;
 
 /// Runs all files, after all of them were read and checked.
 pub(super) fn run(args: &ExperimentArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let plans = args.files.iter().map(|file| Ok((file, args.variant.load(file)?)));
     let plans = plans.collect::<Result<Vec<_>>>()?;
-    let (code, threads) = (digest::of_code()?, threads(args.threads));
+    let (code, threads) = (cell_digest::of_code()?, threads(args.threads));
     let mut failed = 0;
     for (i, (file, plan)) in plans.iter().enumerate() {
         if i > 0 {

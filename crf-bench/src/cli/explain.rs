@@ -5,10 +5,10 @@ use clap::Args;
 use crf_core::Plugin;
 
 use super::terminal;
+use crate::catalogue::example::{example, experiment};
+use crate::catalogue::kind::Kind;
+use crate::catalogue::manual::{documentation, entries};
 use crate::error::{Error, Result};
-use crate::example::{example, experiment};
-use crate::kinds::Kind;
-use crate::manual::{documentation, entries};
 
 /// Explains a plugin: what it does, its settings with their defaults and ranges, and an example that runs.
 #[derive(Debug, Args)]

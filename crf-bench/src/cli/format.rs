@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use crate::config::{Fault, KeyPath, Readable, Setting, set};
 use crate::error::{Error, Result};
-use crate::model_file::ModelFile;
+use crate::model::file::ModelFile;
 
 /// In which format data are, when it is not that of the training data.
 #[derive(Debug, Args)]

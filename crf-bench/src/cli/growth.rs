@@ -13,9 +13,9 @@ use super::{print_json, terminal, threads};
 use crate::config::{Readable as _, Training};
 use crate::error::{Error, Result};
 use crate::machine::{peak_flops, read_rate, seconds};
-use crate::progress;
+use crate::model::train::{Seconds, train};
 use crate::report::markdown;
-use crate::training::{Seconds, train};
+use crate::support::progress;
 
 /// Measures how time grows with labels and with data, and what bounds it on this machine.
 #[derive(Debug, Args)]

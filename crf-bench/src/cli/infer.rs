@@ -14,11 +14,11 @@ use toml::Value;
 
 use super::format::plugin;
 use super::{terminal, threads};
-use crate::answer::answer;
 use crate::config::{Fault, KeyPath, Readable, Setting, set};
-use crate::data::file_name;
 use crate::error::{Error, Result};
-use crate::graph_json::potentials;
+use crate::graph_queries::answer::answer;
+use crate::graph_queries::json::potentials;
+use crate::model::data_file::file_name;
 
 /// Answers graphs that come as JSON, one a line: log Z, marginals and the most likely labelling.
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{print_facts, print_json, terminal};
 use crate::error::{Error, Result};
-use crate::model_file::ModelFile;
+use crate::model::file::ModelFile;
 use crate::report::markdown;
 
 /// Shows what a model is made of, where it comes from, and its largest weights.

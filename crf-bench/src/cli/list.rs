@@ -5,8 +5,8 @@ use clap::Args;
 use crf_core::Plugin;
 
 use super::terminal;
+use crate::catalogue::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kinds::Kind;
 
 /// Lists the plugins that configs can name.
 #[derive(Debug, Args)]

@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::experiment::{RESULTS, report, run_name, verdict};
 use super::variant::VariantArgs;
-use crate::cell::place;
 use crate::error::{Error, Result};
-use crate::journal::{Cells, Content};
-use crate::run_directory::{JOURNAL, RunDirectory};
-use crate::runner::name;
+use crate::experiment::cell::place;
+use crate::experiment::journal::{Cells, Content};
+use crate::experiment::run_directory::{JOURNAL, RunDirectory};
+use crate::experiment::runner::name;
 
 /// Joins the parts that `experiment --shard` made into the run that one process would have made, byte for byte.
 #[derive(Debug, Args)]

@@ -51,8 +51,8 @@ pub use self::tag::TagArgs;
 pub use self::train::TrainArgs;
 pub use self::variant::VariantArgs;
 use crate::error::{Error, Result};
-use crate::progress;
-use crate::shard::Shard;
+use crate::experiment::shard::Shard;
+use crate::support::progress;
 
 /// Reproduces experiments with conditional random fields and looks after the workspace.
 #[derive(Debug, Parser)]

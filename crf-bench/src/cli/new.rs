@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::terminal;
+use crate::catalogue::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kinds::Kind;
 
 /// Begins a new plugin: its file, its `mod` line, its example config, and a failing test that says what to fill in.
 #[derive(Debug, Args)]

@@ -9,12 +9,12 @@ use clap::Args;
 use super::experiment::{RESULTS, report, run_name, verdict, work};
 use super::{terminal, threads};
 use crate::config::{Plan, experiment_files, load};
-use crate::cost::{Cost, duration};
-use crate::digest;
 use crate::error::{Error, Result};
-use crate::progress;
-use crate::run_directory::RunDirectory;
-use crate::shard::Shard;
+use crate::experiment::cell_digest;
+use crate::experiment::cost::{Cost, duration};
+use crate::experiment::run_directory::RunDirectory;
+use crate::experiment::shard::Shard;
+use crate::support::progress;
 
 /// Runs all experiments, cheapest first, and says how long the rest will take; what is finished is not run again.
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ struct Task {
 
 /// Runs all experiments of a directory.
 pub(super) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let (code, threads) = (digest::of_code()?, threads(args.threads));
+    let (code, threads) = (cell_digest::of_code()?, threads(args.threads));
     let (mut tasks, missing) = tasks(args)?;
     if tasks.is_empty() && missing.is_empty() {
         return Err(Error::config(args.experiments.display(), "no experiment files here"));

@@ -14,11 +14,11 @@ use toml::Value;
 use super::format::{plugin, read_option};
 use super::print_facts;
 use crate::config::{Fault, KeyPath, Readable, Setting, set};
-use crate::draft::{Draft, require_distinct};
 use crate::error::{Error, Result};
-use crate::model_file::ModelFile;
-use crate::predict::{Ask, predict};
+use crate::model::file::ModelFile;
+use crate::model::predict::{Ask, predict};
 use crate::report::{Film, Thing};
+use crate::support::atomic_file::{Draft, require_distinct};
 
 /// Shows a source whose objects move, such as `tag` or `soccer`, as an animated SVG for the browser.
 #[derive(Debug, Args)]

@@ -12,10 +12,10 @@ use rayon::prelude::*;
 use super::constraints::ConstraintsArgs;
 use super::format::{FormatArgs, without_labels};
 use super::terminal;
-use crate::data::file_name;
 use crate::error::{Error, Result};
-use crate::model_file::ModelFile;
-use crate::predict::{Ask, Prediction, predict};
+use crate::model::data_file::file_name;
+use crate::model::file::ModelFile;
+use crate::model::predict::{Ask, Prediction, predict};
 
 /// Labels data with a model: one label a line, and a blank line after each sequence.
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crf_core::{Iteration, Next};
 
-use crate::draft::Draft;
 use crate::error::{Error, Result};
+use crate::support::atomic_file::Draft;
 
 /// The file of the trace; the first failure to write ends the training.
 pub(super) struct TraceFile {

@@ -15,14 +15,14 @@ use super::trace_file::TraceFile;
 use super::training_summary::{Summary, Trained};
 use super::{print_json, threads};
 use crate::config::{KeyPath, Readable as _, Request, Setting, Templates, Training, Tune};
-use crate::data::{file_name, read_digest};
-use crate::draft::{Draft, require_distinct};
 use crate::error::{Error, Result};
-use crate::model_file::ModelFile;
-use crate::progress;
-use crate::scores::Scores;
-use crate::training::{Seconds, train};
-use crate::tuning::tune;
+use crate::model::cross_validate::tune;
+use crate::model::data_file::{file_name, read_digest};
+use crate::model::file::ModelFile;
+use crate::model::scores::Scores;
+use crate::model::train::{Seconds, train};
+use crate::support::atomic_file::{Draft, require_distinct};
+use crate::support::progress;
 
 /// Trains a model on labelled sequences and writes it to a file.
 #[derive(Debug, Args)]

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::{print_facts, terminal};
 use crate::error::{Error, Result};
-use crate::model_file::ModelFile;
+use crate::model::cross_validate::Tuning;
+use crate::model::file::ModelFile;
+use crate::model::scores::Scores;
+use crate::model::train::Seconds;
 use crate::report::markdown;
-use crate::scores::Scores;
-use crate::training::Seconds;
-use crate::tuning::Tuning;
 
 /// What `train` tells at the end.
 #[derive(Debug, Serialize)]

@@ -12,7 +12,7 @@ use super::readable::Readable;
 use super::schema::{AnyClaim, AnyInference, AnyMetric, AnySource, Lists};
 use super::verify::plugins;
 use super::{Fault, Method, Settings};
-use crate::claim::{At, Statement};
+use crate::claims::claim::{At, Statement};
 
 /// An experiment as its file tells it, with every default filled in.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

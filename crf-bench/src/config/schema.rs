@@ -5,8 +5,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::Experiment;
-use crate::kinds::Kind;
-use crate::manual::names_a_plugin;
+use crate::catalogue::kind::Kind;
+use crate::catalogue::manual::names_a_plugin;
 
 /// Stands in a derived schema for a plugin of a kind.
 macro_rules! kinds {

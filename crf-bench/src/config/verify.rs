@@ -2,7 +2,7 @@ use crf_core::Needs;
 use toml::Value;
 
 use super::{Experiment, Fault, Figure, KeyPath, Method, number};
-use crate::claim::Names;
+use crate::claims::claim::Names;
 
 /// Rejects settings that deserialize but can never run, before anything does.
 pub(crate) fn settings(experiment: &Experiment, config: &Value) -> Result<(), Fault> {

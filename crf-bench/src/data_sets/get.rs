@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::{DataFile, DataSet, State, content};
-use crate::draft::Draft;
 use crate::error::{Error, Result};
+use crate::support::atomic_file::Draft;
 
 /// Fetches the files of a set that are not there, and puts them into place when they are what they should be.
 ///

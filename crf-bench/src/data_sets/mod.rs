@@ -14,8 +14,8 @@ use sha2::{Digest as _, Sha256};
 
 use self::convert::Convert;
 pub(crate) use self::get::get;
-use crate::digest::{hex, in_data, strings};
 use crate::error::{Error, Result};
+use crate::experiment::cell_digest::{hex, in_data, strings};
 
 /// The sets we know.
 #[derive(Debug, Deserialize)]

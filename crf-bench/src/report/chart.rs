@@ -1,7 +1,7 @@
 use super::axis::{Axis, range};
 use crate::config::{Figure, number, show};
-use crate::estimate::Estimate;
-use crate::summary::Summary;
+use crate::results::mean_interval::Estimate;
+use crate::results::summary::Summary;
 
 /// What a figure shows, before it has any size or colour.
 #[derive(Debug)]

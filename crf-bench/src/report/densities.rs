@@ -4,8 +4,8 @@ use std::f64::consts::TAU;
 
 use super::axis::{Axis, range};
 use super::chart::{Chart, Dot, Panel, Series};
-use crate::estimate::Estimate;
-use crate::summary::Summary;
+use crate::results::mean_interval::Estimate;
+use crate::results::summary::Summary;
 
 /// Panels that stand side by side.
 const ABREAST: usize = 3;

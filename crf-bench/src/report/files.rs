@@ -1,10 +1,10 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::cell::{Cell, Seconds};
-use crate::claim::Outcome;
+use crate::claims::claim::Outcome;
 use crate::config::{Settings, show};
 use crate::error::{Error, Result};
+use crate::experiment::cell::{Cell, Seconds};
 
 /// One line of `results.jsonl`: no times, so that equal runs give equal bytes.
 #[derive(Serialize)]

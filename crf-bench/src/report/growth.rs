@@ -12,7 +12,7 @@ use super::chart::{Chart, Dot, Panel, Series};
 use super::page::table;
 use super::record::Sheet;
 use super::svg::draw;
-use crate::estimate::Estimate;
+use crate::results::mean_interval::Estimate;
 
 /// One benchmark: what was timed, at which sizes.
 #[derive(Debug, Clone, PartialEq)]

@@ -25,12 +25,12 @@ use svg::{draw, figure};
 pub(crate) use terminal::markdown;
 pub use terminal::print;
 
-use crate::claim::Verdict;
+use crate::claims::claim::Verdict;
 use crate::config::Plan;
 use crate::error::{Error, Result};
-use crate::run_directory::RunDirectory;
-use crate::runner::Results;
-use crate::summary::Summary;
+use crate::experiment::run_directory::RunDirectory;
+use crate::experiment::runner::Results;
+use crate::results::summary::Summary;
 
 /// A finished run with everything that reports show.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::page::claims;
 use super::site::{Finished, RUNS};
 use super::terminal::QUICK;
-use crate::claim::Outcome;
+use crate::claims::claim::Outcome;
 
 /// The runs of one paper.
 type Papers<'a> = BTreeMap<&'a str, Vec<&'a Finished>>;

@@ -2,7 +2,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::record::{Record, Sheet};
 use super::terminal::{QUICK, word};
-use crate::claim::Outcome;
+use crate::claims::claim::Outcome;
 
 const STYLE: &str = "
 :root{color-scheme:light dark;--paper:#fff;--ink:#222;--soft:#666;--rule:#ddd;--good:#00724f;--bad:#b3261e;--link:#0b57a4}

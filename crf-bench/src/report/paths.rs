@@ -4,8 +4,8 @@ use super::Report;
 use super::axis::{Axis, range};
 use super::chart::{Chart, Dot, Panel, Series};
 use crate::error::{Error, Result};
-use crate::estimate::Estimate;
-use crate::path::Step;
+use crate::results::mean_interval::Estimate;
+use crate::results::selection_path::Step;
 
 /// How many marks a line has at most.
 const MARKS: usize = 24;

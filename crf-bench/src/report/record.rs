@@ -3,10 +3,10 @@ use serde::{Deserialize, Serialize};
 use super::Report;
 use super::significance::{Comparison, comparisons};
 use super::terminal::{limited, rows};
-use crate::claim::Outcome;
-use crate::digest::{self, hex};
+use crate::claims::claim::Outcome;
 use crate::error::Result;
-use crate::hardware::Hardware;
+use crate::experiment::cell_digest::{self, hex};
+use crate::support::hardware::Hardware;
 
 /// A finished run as pages show it, stored as `run.json`: no plugin is needed to read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Record {
             seconds: report.results.seconds(),
             limited: limited(report),
             hardware: Hardware::here(),
-            program: format!("{} ({})", env!("CARGO_PKG_VERSION"), hex(&digest::of_code()?[..6])),
+            program: format!("{} ({})", env!("CARGO_PKG_VERSION"), hex(&cell_digest::of_code()?[..6])),
         })
     }
 

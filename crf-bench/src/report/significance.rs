@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::summary::Summary;
+use crate::results::summary::Summary;
 
 /// The difference of two methods on the same data, and whether it may be chance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ fn holm(all: &mut [Comparison]) {
 mod tests {
     use super::*;
     use crate::config::Settings;
-    use crate::summary::Column;
+    use crate::results::summary::Column;
 
     fn summary(values: [[f64; 4]; 3]) -> Summary {
         let metrics = vec![Column { name: "error".into(), higher_is_better: false }];

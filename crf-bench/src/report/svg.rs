@@ -2,7 +2,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::chart::{Chart, Dot, Panel, Series};
 use crate::config::Figure;
-use crate::summary::Summary;
+use crate::results::summary::Summary;
 
 const LEFT: f64 = 64.0;
 const TOP: f64 = 16.0;

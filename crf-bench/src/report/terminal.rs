@@ -5,9 +5,9 @@ use comfy_table::{CellAlignment, Table};
 use crf_core::Stop;
 
 use super::Report;
-use crate::claim::Outcome;
+use crate::claims::claim::Outcome;
 use crate::config::show;
-use crate::summary::Column;
+use crate::results::summary::Column;
 
 /// Prints the table of results, the verdicts, and where the rest is.
 pub fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::Result<()> {

@@ -5,9 +5,9 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lattice::Lattice;
-use super::{k_best, scaled, viterbi};
-use crate::refusal::impossible;
+use crate::chain::lattice::Lattice;
+use crate::chain::{k_best, scaled, viterbi};
+use crate::errors::impossible;
 
 /// Exact marginals, Viterbi, n-best and draws on chains, in O(T·L²); Viterbi with a beam of B labels, in O(T·B·L).
 ///
@@ -43,11 +43,11 @@ impl Inference for ForwardBackward {
     }
 
     fn supports(&self, shape: &Shape<'_>) -> Result<()> {
-        super::chain(shape).map(|_| ())
+        crate::chain::chain(shape).map(|_| ())
     }
 
     fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let (len, labels) = super::chain(&p.shape())?;
+        let (len, labels) = crate::chain::chain(&p.shape())?;
         assert_eq!(out.node.len(), len * labels, "one belief per position and label");
         if self.domain == Domain::Auto
             && let Some(log_z) = scaled::infer(p, len, labels, out, scratch.of())
@@ -64,7 +64,7 @@ impl Inference for ForwardBackward {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let (len, n_labels) = super::chain(&p.shape())?;
+        let (len, n_labels) = crate::chain::chain(&p.shape())?;
         assert_eq!(labels.len(), len, "one label per position");
         if let Some(beam) = self.beam.filter(|&beam| beam < n_labels)
             && let Some(score) = viterbi::decode(p, len, n_labels, beam, labels, scratch.of())
@@ -86,7 +86,7 @@ impl Inference for ForwardBackward {
 
 impl KBest for ForwardBackward {
     fn k_best(&self, p: &Potentials<'_>, k: usize, _scratch: &mut Scratch) -> Result<Vec<Labelling>> {
-        let (len, labels) = super::chain(&p.shape())?;
+        let (len, labels) = crate::chain::chain(&p.shape())?;
         k_best::k_best(p, len, labels, k)
     }
 }

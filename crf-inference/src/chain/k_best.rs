@@ -1,6 +1,6 @@
 use crf_core::{Label, Labelling, Potentials, Result};
 
-use crate::refusal::impossible;
+use crate::errors::impossible;
 
 /// One of the best ways to reach a label: its score, and which way to which label it prolongs.
 #[derive(Debug, Clone, Copy)]

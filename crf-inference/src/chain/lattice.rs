@@ -1,7 +1,7 @@
 use crf_core::{Label, Potentials, Result, Rng};
 
-use crate::numbers::{draw, log_sum_exp};
-use crate::refusal::impossible;
+use crate::errors::impossible;
+use crate::log_domain::{draw, log_sum_exp};
 
 /// Forward and backward scores of a chain in the log domain: the reference, and what spans and draws are read from.
 ///
@@ -28,7 +28,7 @@ impl Lattice {
     }
 
     pub(super) fn fill(&mut self, p: &Potentials<'_>) -> Result<()> {
-        let (len, l) = super::chain(&p.shape())?;
+        let (len, l) = crate::chain::chain(&p.shape())?;
         self.labels = l;
         for scores in [&mut self.alpha, &mut self.beta] {
             scores.clear();

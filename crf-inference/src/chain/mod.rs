@@ -1,11 +1,15 @@
 //! Exact inference on chains.
+//!
+//! Start with `forward_backward.rs` (the plugin) and `scaled.rs`, the recursions in the probability
+//! domain. Potentials beyond their range go to `lattice.rs`, in the log domain. `viterbi.rs` and
+//! `k_best.rs` find the best labellings.
 
-mod few;
 mod forward_backward;
 mod k_best;
 mod lattice;
-mod rows;
+mod padded_rows;
 mod scaled;
+mod scaled_small;
 mod viterbi;
 
 pub use forward_backward::{Domain, ForwardBackward};

@@ -15,8 +15,8 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive, fma};
 use crf_core::{Aligned, Beliefs, EdgeBeliefs, EdgeTables, Potentials, Tables};
 
-use super::few::{Few, ROOM};
-use super::rows::{halved, multiply, product, scale, sum, times};
+use crate::chain::padded_rows::{halved, multiply, product, scale, sum, times};
+use crate::chain::scaled_small::{Few, ROOM};
 
 const RANGE: f64 = 150.0;
 pub(super) const SMALLEST: f64 = 1e-150;

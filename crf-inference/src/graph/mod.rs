@@ -1,33 +1,22 @@
 //! Inference on any graph.
+//!
+//! `exact` eliminates or enumerates, `messages` passes messages, `approximate` samples, bounds or
+//! searches. `feasible.rs` finds a labelling that is possible at all, where the latter begin.
 
-mod belief_propagation;
-mod dual_decomposition;
-mod elimination;
-mod enumeration;
-mod gibbs;
-mod icm;
-mod junction_tree;
-mod kernel;
-mod mean_field;
-mod net;
-mod order;
-mod passing;
-mod queue;
-mod schedule;
-mod search;
-mod semiring;
-mod spanning;
-mod tree_reweighted;
+pub(crate) mod approximate;
+pub(crate) mod exact;
+pub(crate) mod feasible;
+pub(crate) mod messages;
 
-pub use belief_propagation::BeliefPropagation;
-pub use dual_decomposition::DualDecomposition;
-pub use enumeration::Enumeration;
-pub use gibbs::Gibbs;
-pub use icm::Icm;
-pub use junction_tree::JunctionTree;
-pub use mean_field::MeanField;
-pub use schedule::Schedule;
-pub use tree_reweighted::TreeReweighted;
+pub use approximate::dual_decomposition::DualDecomposition;
+pub use approximate::gibbs::Gibbs;
+pub use approximate::icm::Icm;
+pub use approximate::mean_field::MeanField;
+pub use exact::enumeration::Enumeration;
+pub use exact::junction_tree::JunctionTree;
+pub use messages::belief_propagation::BeliefPropagation;
+pub use messages::schedule::Schedule;
+pub use messages::tree_reweighted::TreeReweighted;
 
 use crf_core::{Result, require};
 

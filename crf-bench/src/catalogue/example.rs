@@ -1,0 +1,101 @@
+//! The example of each plugin, and the smallest experiment in which it takes part.
+
+use std::path::{Path, PathBuf};
+
+use crf_core::Plugin;
+use toml::{Table, Value};
+
+use crate::catalogue::kind::Kind;
+use crate::config::KeyPath;
+use crate::error::{Error, Result};
+
+/// What all examples have in common.
+const EXPERIMENT: &str = r#"
+title = "An example"
+trials = 2
+seed = 1
+metrics = ["error", "accuracy"]
+
+[dataset]
+type = "weather"
+
+[sweep]
+"dataset.noise" = [0.1, 0.2, 0.4]
+
+[methods.CRF]
+features = ["intercept", "transition", { state = { type = "value", channels = ["temperature"] } }]
+learner = { type = "mle", l2 = 1.0, stop = { iterations = 50 } }
+
+[methods.HMM]
+features = [{ state = { type = "value", channels = ["temperature"] } }]
+learner = { type = "hmm", emission = "gaussian" }
+"#;
+
+/// A learner for questions about something else: it trains nothing.
+const FIXED: &str = r#"type = "fixed"
+weights = { "y=*" = 1.0 }"#;
+
+/// The file of a plugin's example in the toolkit's sources.
+pub fn example_file(plugin: &Plugin) -> PathBuf {
+    let file = format!("plugins/{}/{}.toml", plugin.kind, plugin.tag);
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
+}
+
+/// The example of a plugin: that of the toolkit's sources where they are, or else the plugin with all its defaults.
+pub fn example(plugin: &Plugin) -> Result<Table> {
+    match std::fs::read_to_string(example_file(plugin)) {
+        Ok(text) => text.parse().map_err(Error::format("the plugin's example")),
+        Err(_) => {
+            let kind = Kind::named(plugin.kind).map_err(|message| Error::config(plugin.kind, message))?;
+            Ok(kind.bare(plugin.tag))
+        }
+    }
+}
+
+/// An experiment in which a plugin takes part; none for formats, which are for files of one's own.
+pub fn experiment(plugin: &Plugin, config: &Table) -> Option<Table> {
+    let own = Value::Table(config.clone());
+    let fixed = || Value::Table(FIXED.parse().expect("the example is right"));
+    let mut changes: Vec<(&str, Value)> = match plugin.kind {
+        "claim" => {
+            let text = ("text".to_owned(), "what it says in words".into());
+            let claim: Table = [text].into_iter().chain(config.clone()).collect();
+            vec![("claims", vec![Value::Table(claim)].into())]
+        }
+        "inference" => vec![
+            ("methods.CRF.inference", own),
+            ("methods.CRF.decode", "viterbi".into()),
+            ("methods.CRF.learner", fixed()),
+        ],
+        // Exact on chains, and it passes the messages that some learners read.
+        "learner" => {
+            vec![("methods.CRF.learner", own), ("methods.CRF.inference", "belief-propagation".into())]
+        }
+        "metric" => vec![("metrics", vec![own].into()), ("reference", "forward-backward".into())],
+        "optimizer" => vec![("methods.CRF.learner.optimizer", own)],
+        "prototype" => {
+            let feature = Table::from_iter([("state".to_owned(), own)]);
+            vec![("methods.CRF.features", vec!["intercept".into(), Value::Table(feature)].into())]
+        }
+        "selector" => vec![("methods.CRF.selector", own)],
+        "source" => vec![
+            ("dataset", own),
+            ("methods.CRF.features", vec![Value::from("intercept"), "transition".into()].into()),
+            ("methods.CRF.inference", "belief-propagation".into()),
+            ("methods.CRF.decode", "viterbi".into()),
+            ("methods.CRF.learner", fixed()),
+        ],
+        _ => return None,
+    };
+    changes.push(("title", format!("The {} `{}`", plugin.kind, plugin.tag).into()));
+    let mut experiment = Value::Table(EXPERIMENT.parse().expect("the example is right"));
+    for (key, value) in changes {
+        KeyPath::of(key.split('.')).set(&mut experiment, value);
+    }
+    if plugin.kind != "claim" {
+        // Only claims compare methods along a sweep.
+        KeyPath::of(["sweep"]).remove(&mut experiment);
+        KeyPath::of(["methods", "HMM"]).remove(&mut experiment);
+    }
+    experiment.try_into().ok()
+}

@@ -1,0 +1,198 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use crf_core::{
+    Corpus, Decode, Inference, Metric, Model, Needs, Next, Problem, Run, Seed, Splits, Stop, Trace, evaluate,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Experiment, Method, Plan, Settings};
+use crate::data_sets::explained;
+use crate::error::{Error, Result};
+use crate::experiment::encoding::encode;
+use crate::experiment::selection_cache::Selections;
+use crate::results::selection_path::{self, Step};
+
+/// What came of one method at one point of the sweep in one trial.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cell {
+    /// The number of the method.
+    pub method: usize,
+    /// The number of the sweep point.
+    pub point: usize,
+    /// The trial, from 1.
+    pub trial: u32,
+    /// The seed of the learner, shortened.
+    pub seed: String,
+    /// The value of each metric.
+    pub metrics: Vec<f64>,
+    /// How many features the model has.
+    pub features: usize,
+    /// Why training ended.
+    pub stop: Stop,
+    /// How many iterations it took.
+    pub iterations: usize,
+    /// How long it all took.
+    pub seconds: Seconds,
+    /// The candidates of the selector, if the experiment asks for paths.
+    pub path: Vec<Step>,
+}
+
+/// How long the parts of a cell took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seconds {
+    /// Drawing or reading the data, which all methods share.
+    pub data: f64,
+    /// Fitting and evaluating the observation functions.
+    pub encode: f64,
+    /// Selection and training.
+    pub train: f64,
+    /// What of this was done for another method, which asked the same of the same selector.
+    pub shared: f64,
+    /// Predicting and measuring.
+    pub evaluate: f64,
+}
+
+/// Runs the methods that are `missing` on the data of one point and trial, and shows each cell to `keep`.
+///
+/// A cell depends on the config and its own name only: seeds come from names, never from what ran before.
+pub(crate) fn run_methods(
+    plan: &Plan,
+    point: usize,
+    trial: u32,
+    missing: &dyn Fn(usize) -> bool,
+    keep: &dyn Fn(&Cell) -> Result<()>,
+) -> Result<Vec<Cell>> {
+    let settings = &plan.points[point].settings;
+    let root = Seed::new(plan.experiment.seed);
+    let of_data = settings.filter(|key| key == "dataset" || key.starts_with("dataset."));
+    let data_seed = root.child("data").child(&format!("trial {trial}")).child(&of_data.to_string());
+    let clock = Instant::now();
+    let source = &*plan.points[point].dataset;
+    let splits = source.load(&data_seed).map_err(|error| explained(error, source));
+    let splits = splits.map_err(|source| Error::Cell { cell: place("dataset", settings, trial), source })?;
+    let data = Data::new(splits, clock.elapsed().as_secs_f64());
+    let mut selections = Selections::default();
+    let methods = plan.points[point].methods.iter().enumerate().filter(|(number, _)| missing(*number));
+    let cells = methods.map(|(number, (name, method))| {
+        let of_trial = |seed: Seed| seed.child(&format!("trial {trial}")).child(&settings.to_string());
+        let seed = of_trial(root.child("learner").child(name));
+        let of_selection = of_trial(root.child("selector"));
+        let cell = place(&format!("method {name}"), settings, trial);
+        let method = (method, &mut selections, of_selection);
+        match run_method(method, &data, seed, &cell, &plan.experiment) {
+            Ok(outcome) => {
+                let cell = Cell { method: number, point, trial, ..outcome };
+                keep(&cell).map(|()| cell)
+            }
+            Err(source) => Err(Error::Cell { cell, source }),
+        }
+    });
+    cells.collect()
+}
+
+/// What a cell is called in messages.
+pub(crate) fn place(what: &str, settings: &Settings, trial: u32) -> String {
+    match settings.is_empty() {
+        true => format!("{what}, trial {trial}"),
+        false => format!("{what}, {settings}, trial {trial}"),
+    }
+}
+
+struct Data {
+    train: Arc<crf_core::Dataset>,
+    holdout: Option<Arc<crf_core::Dataset>>,
+    test: Arc<crf_core::Dataset>,
+    seconds: f64,
+}
+
+impl Data {
+    fn new(Splits { train, holdout, test }: Splits, seconds: f64) -> Self {
+        Data { train: train.into(), holdout: holdout.map(Arc::new), test: test.into(), seconds }
+    }
+}
+
+fn run_method(
+    (method, selections, of_selection): (&Method, &mut Selections, Seed),
+    data: &Data,
+    seed: Seed,
+    cell: &str,
+    experiment: &Experiment,
+) -> crf_core::Result<Cell> {
+    let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
+    let clock = Instant::now();
+    let fitted = method.features.fit(&data.train)?;
+    let train = encode(&fitted, data.train.clone())?;
+    let map = Arc::new(fitted.map(&train)?);
+    let holdout = data.holdout.clone().map(|data| encode(&fitted, data)).transpose()?;
+    let test = encode(&fitted, data.test.clone())?;
+    seconds.encode = clock.elapsed().as_secs_f64();
+
+    let problem = Problem { valid: holdout.as_ref(), ..Problem::new(&train, &map, &*method.inference) };
+    let along = |model: &dyn Model| measure(&experiment.path, model, &test, method, None, None);
+    let along: Option<&dyn Fn(&dyn Model) -> _> = Some(&along as _).filter(|_| !experiment.path.is_empty());
+    let (selection, is_known) = match method.selector.typetag_name() {
+        "none" => (Selections::none(&map), false),
+        _ => selections.of(method, &problem, &of_selection, along)?,
+    };
+    let clock = Instant::now();
+    let start = selection.start.as_ref().map(|model| model as &dyn Model);
+    let problem = Problem { map: &selection.map, start, ..problem };
+    let mut observer = |iteration: &crf_core::Iteration| {
+        tracing::debug!(cell, ?iteration);
+        Next::Continue
+    };
+    let fit = method.learner.fit(&problem, &mut Run::new(seed, &mut observer))?;
+    seconds.train = selection.seconds + clock.elapsed().as_secs_f64();
+    seconds.shared = if is_known { selection.seconds } else { 0.0 };
+    // That the budget ended it, as with boosting it always does, the report says once for all cells.
+    if fit.trace.stop == Stop::Diverging {
+        tracing::warn!(cell, "training {}", fit.trace.stop);
+    }
+
+    let clock = Instant::now();
+    let reference = experiment.reference.as_deref();
+    let mut metrics = measure(&experiment.metrics, &*fit.model, &test, method, reference, Some(&fit.trace))?;
+    metrics.extend(selection_path::values(&experiment.path, &selection.path));
+    seconds.evaluate = clock.elapsed().as_secs_f64();
+    tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
+    Ok(Cell {
+        method: 0,
+        point: 0,
+        trial: 0,
+        seed: seed.short(),
+        metrics,
+        features: fit.model.log_linear().map_or(problem.map.len(), |model| model.map().len()),
+        stop: fit.trace.stop,
+        iterations: fit.trace.iterations.len(),
+        seconds,
+        path: selection.path.clone(),
+    })
+}
+
+/// The value of each metric, with what the metrics ask for beside the answers.
+fn measure(
+    metrics: &[Box<dyn Metric>],
+    model: &dyn Model,
+    test: &Corpus,
+    method: &Method,
+    reference: Option<&dyn Inference>,
+    trace: Option<&Trace>,
+) -> crf_core::Result<Vec<f64>> {
+    let by = |inference: &dyn Inference, decode| evaluate(model, test, inference, decode);
+    let mut evaluation = by(&*method.inference, method.decode)?;
+    let reference = reference.map(|reference| by(reference, method.decode));
+    evaluation.reference = reference.transpose()?.map(Box::new);
+    let needed = |needs: Needs| metrics.iter().any(|metric| metric.needs() == needs);
+    if needed(Needs::Parameters) {
+        let parameters = &mut evaluation.parameters;
+        model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
+    }
+    if needed(Needs::Viterbi) {
+        evaluation.viterbi = Some(by(&*method.inference, Decode::Viterbi)?.predicted);
+    }
+    if needed(Needs::Training) {
+        evaluation.trace = trace.cloned();
+    }
+    metrics.iter().map(|metric| metric.measure(&evaluation)).collect()
+}

@@ -1,0 +1,99 @@
+use std::time::Instant;
+
+use crf_core::{Estimate, Seed};
+
+use crate::config::{Plan, Point};
+use crate::data_sets::explained;
+use crate::error::{Error, Result};
+use crate::experiment::cell::place;
+use crate::experiment::encoding::encode;
+
+/// What an experiment asks for, judged from the data of its first and last points without training anything.
+#[derive(Debug)]
+pub(crate) struct Cost {
+    /// How many cells there are.
+    pub(crate) cells: usize,
+    /// The size of each method's training at the last point.
+    pub(crate) sizes: Vec<Size>,
+    /// Seconds of one core, by rule of thumb.
+    pub(crate) seconds: f64,
+}
+
+/// How large the training of a method is.
+#[derive(Debug)]
+pub(crate) struct Size {
+    /// The name of the method.
+    pub(crate) method: String,
+    pub(crate) sequences: usize,
+    pub(crate) positions: usize,
+    pub(crate) labels: usize,
+    /// Observation functions.
+    pub(crate) functions: usize,
+    /// Of the encoded data.
+    pub(crate) megabytes: usize,
+    /// Before any selection.
+    pub(crate) weights: usize,
+}
+
+/// Passes over the data that a typical training takes.
+const PASSES: f64 = 100.0;
+/// Seconds that a pass takes for each weight it touches and each pair of labels at a position.
+const SECONDS: f64 = 1.5e-9;
+
+impl Cost {
+    /// Draws or reads the data of two points and encodes them for every method.
+    pub(crate) fn of(plan: &Plan) -> Result<Self> {
+        let n_points = plan.points.len();
+        let mut ends = vec![0, n_points - 1];
+        ends.dedup();
+        let (mut seconds, mut sizes) = (0.0, Vec::new());
+        for &point in &ends {
+            let (time, at) = measure(plan, &plan.points[point])?;
+            seconds += time / ends.len() as f64;
+            sizes = at;
+        }
+        let runs = n_points * plan.experiment.trials as usize;
+        Ok(Cost { cells: runs * sizes.len(), sizes, seconds: seconds * runs as f64 })
+    }
+}
+
+/// The seconds of one trial at a point, and the sizes of its methods.
+fn measure(plan: &Plan, point: &Point) -> Result<(f64, Vec<Size>)> {
+    let clock = Instant::now();
+    let fault = |what: &str| {
+        let cell = place(what, &point.settings, 1);
+        |source| Error::Cell { cell, source }
+    };
+    let source = &*point.dataset;
+    let data = source.load(&Seed::new(plan.experiment.seed)).map_err(|error| explained(error, source));
+    let data = data.map_err(fault("dataset"))?;
+    let (train, mut sizes, mut work) = (std::sync::Arc::new(data.train), Vec::new(), 0.0);
+    for (name, method) in &point.methods {
+        let size = || {
+            let features = method.features.fit(&train)?;
+            let Estimate { functions, bytes, .. } = features.estimate(&train)?;
+            let corpus = encode(&features, train.clone())?;
+            let labels = train.schema().n_labels(0);
+            let (positions, entries) = (train.n_positions(), corpus.nodes().n_entries());
+            let weights = features.map(&corpus)?.len();
+            let pass = (entries * labels + corpus.n_edges() * labels * labels) as f64;
+            let (method, sequences, megabytes) = (name.clone(), train.len(), bytes.div_ceil(1_000_000));
+            let size = Size { method, sequences, positions, labels, functions, megabytes, weights };
+            Ok((pass, size))
+        };
+        let (pass, size) = size().map_err(fault(&format!("method {name}")))?;
+        work += PASSES * SECONDS * pass;
+        sizes.push(size);
+    }
+    Ok((clock.elapsed().as_secs_f64() + work, sizes))
+}
+
+/// `40 s`, `12 min` or `3.5 h`.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "a second".to_owned(),
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}

@@ -1,0 +1,260 @@
+//! Finished cells on disk: a run may end in any way at any time, and goes on where it was.
+//!
+//! A journal begins with a magic number and the digest of the program that writes it. Each record is its length, the
+//! beginning of its SHA-256, and the digest and result of one cell. What a sudden end left at the tail, or what is damaged,
+//! ends the reading; all before it counts.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Result};
+use crate::experiment::cell::Cell;
+use crate::experiment::cell_digest::Digest;
+use crate::support::atomic_file::Draft;
+
+const MAGIC: [u8; 8] = *b"CRFRUN\0\x01";
+const HEAD: usize = MAGIC.len() + size_of::<Digest>();
+/// Before a record: its length, and so many bytes of its digest.
+const LENGTH: usize = size_of::<u32>();
+const CHECK: usize = 8;
+/// What a failure of the machine, unlike one of the program, may cost.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// The cells of a journal by their digests.
+pub(crate) type Cells = HashMap<Digest, Cell>;
+
+/// A journal that is being written; nobody else can open it meanwhile.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+    synced: Instant,
+}
+
+/// What there was of a journal when it was opened.
+#[derive(Debug, Default)]
+pub(crate) struct Before {
+    /// Its cells, if the same program wrote them.
+    pub(crate) cells: Cells,
+    /// Whether another program wrote it, so that its cells are not taken.
+    pub(crate) other_code: bool,
+}
+
+impl Journal {
+    /// Opens a journal to go on with it, or begins a new one; `code` is the digest of the program.
+    ///
+    /// The journal of another program is kept beside it as `journal.old`. A file that is no journal
+    /// is left alone.
+    pub(crate) fn open(path: &Path, code: &Digest) -> Result<(Self, Before)> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = file.map_err(Error::io(path))?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Error::config(
+                path.display(),
+                "another process is writing this run; wait for it, or give another directory with --out",
+            ),
+            TryLockError::Error(error) => Error::io(path)(error),
+        })?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(Error::io(path))?;
+        if !is_journal(&bytes) {
+            let message = "not the journal of a run; give another directory with --out";
+            return Err(Error::config(path.display(), message));
+        }
+        let (end, before) = match Content::parse(&bytes) {
+            Some(content) if content.code == *code => {
+                (content.end, Before { cells: content.cells, other_code: false })
+            }
+            other => (0, Before { other_code: other.is_some(), ..Before::default() }),
+        };
+        if before.other_code {
+            let old = path.with_extension("old");
+            Draft::new(&old)?.write(|file| file.write_all(&bytes).map_err(Error::io(&old)))?;
+        }
+        let mut journal = Journal { path: path.to_owned(), file, synced: Instant::now() };
+        journal.cut(end)?;
+        if end == 0 {
+            journal.write(&[&MAGIC[..], code].concat())?;
+        }
+        Ok((journal, before))
+    }
+
+    /// Forgets everything after the head.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        self.cut(HEAD)
+    }
+
+    /// Adds a finished cell.
+    pub(crate) fn append(&mut self, digest: &Digest, cell: &Cell) -> Result<()> {
+        let payload = postcard::to_stdvec(&(digest, cell)).map_err(Error::format("a finished cell"))?;
+        let length = u32::try_from(payload.len()).map_err(Error::format("a finished cell"))?;
+        // One write: what is killed in between leaves at most a torn tail.
+        self.write(&[&length.to_le_bytes()[..], &Sha256::digest(&payload)[..CHECK], &payload].concat())?;
+        if self.synced.elapsed() < SYNC_EVERY {
+            return Ok(());
+        }
+        self.sync()
+    }
+
+    /// Waits until everything is on the disk.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.synced = Instant::now();
+        self.file.sync_data().map_err(Error::io(&self.path))
+    }
+
+    fn cut(&mut self, end: usize) -> Result<()> {
+        let seek = |file: &mut File| file.seek(SeekFrom::Start(end as u64));
+        let cut = self.file.set_len(end as u64).and_then(|()| seek(&mut self.file));
+        cut.map(drop).map_err(Error::io(&self.path))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(Error::io(&self.path))
+    }
+}
+
+/// True for the beginning of a journal, if only its first bytes were written, and for an empty file.
+pub(crate) fn is_journal(bytes: &[u8]) -> bool {
+    let n = bytes.len().min(MAGIC.len());
+    bytes[..n] == MAGIC[..n]
+}
+
+/// What a journal says.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// The digest of the program that wrote it.
+    pub(crate) code: Digest,
+    /// Its cells.
+    pub(crate) cells: Cells,
+    /// Where its last whole record ends.
+    end: usize,
+}
+
+impl Content {
+    /// Reads a journal that is not to be written.
+    pub(crate) fn load(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(Error::io(path))?;
+        Content::parse(&bytes).ok_or_else(|| Error::config(path.display(), "expected the journal of a run"))
+    }
+
+    /// All whole records up to the first that is not; nothing if the head is no journal's.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let code = bytes.strip_prefix(&MAGIC)?.first_chunk()?;
+        let mut content = Content { code: *code, cells: Cells::new(), end: HEAD };
+        while let Some((length, digest, cell)) = record(&bytes[content.end..]) {
+            content.cells.insert(digest, cell);
+            content.end += length;
+        }
+        Some(content)
+    }
+}
+
+/// The record at the beginning of `bytes` and its length, if it is whole.
+fn record(bytes: &[u8]) -> Option<(usize, Digest, Cell)> {
+    let length = u32::from_le_bytes(*bytes.first_chunk::<LENGTH>()?) as usize;
+    let (check, rest) = bytes[LENGTH..].split_at_checked(CHECK)?;
+    let payload = rest.get(..length)?;
+    if Sha256::digest(payload)[..CHECK] != *check {
+        return None;
+    }
+    let (digest, cell) = postcard::from_bytes(payload).ok()?;
+    Some((LENGTH + CHECK + length, digest, cell))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::cell::Seconds;
+    use crf_core::Stop;
+
+    fn cell(trial: u32) -> Cell {
+        Cell {
+            method: 1,
+            point: 2,
+            trial,
+            seed: "seed".to_owned(),
+            metrics: vec![0.1, f64::NEG_INFINITY],
+            features: 4,
+            stop: Stop::Converged,
+            iterations: 7,
+            seconds: Seconds::default(),
+            path: Vec::new(),
+        }
+    }
+
+    fn place(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("crf-journal-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        path
+    }
+
+    fn trials(before: &Before) -> Vec<u32> {
+        let mut trials: Vec<u32> = before.cells.values().map(|cell| cell.trial).collect();
+        trials.sort_unstable();
+        trials
+    }
+
+    #[test]
+    fn a_journal_cut_at_any_byte_keeps_what_is_whole_and_goes_on() {
+        let path = place("cut");
+        let (mut journal, _) = Journal::open(&path, &[7; 32]).expect("a journal");
+        let mut ends = vec![HEAD];
+        for trial in 1..=3 {
+            journal.append(&[trial as u8; 32], &cell(trial)).expect("a record");
+            ends.push(std::fs::metadata(&path).expect("a file").len() as usize);
+        }
+        drop(journal);
+        let whole = std::fs::read(&path).expect("a file");
+        for length in 0..=whole.len() {
+            std::fs::write(&path, &whole[..length]).expect("a file");
+            let kept = ends.iter().filter(|&&end| end <= length).count().saturating_sub(1) as u32;
+            let (mut journal, before) = Journal::open(&path, &[7; 32]).expect("a journal");
+            assert_eq!(trials(&before), (1..=kept).collect::<Vec<_>>(), "{length} bytes");
+            journal.append(&[9; 32], &cell(9)).expect("a record");
+            drop(journal);
+            let cells = Content::load(&path).expect("a journal").cells;
+            assert_eq!(cells.len() as u32, kept + 1, "{length} bytes");
+            assert_eq!(cells[&[9; 32]].metrics, [0.1, f64::NEG_INFINITY]);
+        }
+        std::fs::remove_file(&path).expect("a file");
+    }
+
+    #[test]
+    fn a_changed_byte_ends_the_reading() {
+        let path = place("flip");
+        let (mut journal, _) = Journal::open(&path, &[7; 32]).expect("a journal");
+        (1..=2).for_each(|trial| journal.append(&[trial as u8; 32], &cell(trial)).expect("a record"));
+        drop(journal);
+        let whole = std::fs::read(&path).expect("a file");
+        for place in HEAD..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 1;
+            let cells = Content::parse(&bytes).expect("a head").cells;
+            assert!(cells.len() < 2 && cells.values().all(|cell| cell.trial == 1), "byte {place}");
+        }
+        std::fs::remove_file(&path).expect("a file");
+    }
+
+    #[test]
+    fn cells_of_another_program_are_not_taken() {
+        let path = place("code");
+        let (mut journal, _) = Journal::open(&path, &[7; 32]).expect("a journal");
+        journal.append(&[1; 32], &cell(1)).expect("a record");
+        let busy = Journal::open(&path, &[7; 32]).expect_err("a lock").to_string();
+        assert!(busy.ends_with(
+            "another process is writing this run; wait for it, or give another directory with --out"
+        ));
+        drop(journal);
+        let (_, before) = Journal::open(&path, &[8; 32]).expect("a journal");
+        assert!(before.other_code && before.cells.is_empty());
+        let old = path.with_extension("old");
+        assert_eq!(Content::load(&old).expect("the old journal").cells.len(), 1);
+        std::fs::remove_file(&old).expect("a file");
+        std::fs::remove_file(&path).expect("a file");
+    }
+}

@@ -1,0 +1,197 @@
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::config::Plan;
+use crate::error::{Error, Result};
+use crate::experiment::cell::Cell;
+use crate::experiment::cell_digest::{self, Digest};
+use crate::experiment::journal::{Cells, Content, Journal, is_journal};
+use crate::experiment::runner::{Results, complete, open_jobs};
+use crate::experiment::shard::Shard;
+use crate::report;
+use crate::support::atomic_file::{Draft, is_draft_of};
+
+/// The directory of a run: its journal, the cells that are finished, and in the end its report.
+///
+/// While it is open no other process can open it.
+#[derive(Debug)]
+pub(crate) struct RunDirectory {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Whether it had cells of another version of the program, which are in `journal.old` now.
+    pub(crate) other_code: bool,
+    journal: Journal,
+    digests: Vec<Digest>,
+    cells: Vec<Option<Cell>>,
+}
+
+/// The journal's name.
+pub(crate) const JOURNAL: &str = "journal";
+
+impl RunDirectory {
+    /// Opens the directory of a plan, which must be new, empty, or that of an older run; takes from its journal what
+    /// the plan asks for and the program with the digest `code` has finished.
+    pub(crate) fn open(path: &Path, plan: &Plan, code: &Digest) -> Result<Self> {
+        require_run(path)?;
+        let digests = cell_digest::of_cells(plan)?;
+        fs::create_dir_all(path).map_err(|error| refused(path, error))?;
+        let (journal, before) = Journal::open(&path.join(JOURNAL), code)?;
+        sweep(path)?;
+        let cells = digests.iter().map(|digest| before.cells.get(digest).cloned()).collect();
+        Ok(RunDirectory { path: path.to_owned(), other_code: before.other_code, journal, cells, digests })
+    }
+
+    /// The cells that a plan needs and its directory has, without touching anything.
+    pub(crate) fn look(path: &Path, plan: &Plan, code: &Digest) -> Result<Finished> {
+        require_run(path)?;
+        let cells = Content::load(&path.join(JOURNAL)).ok().filter(|content| content.code == *code);
+        let cells = cells.map(|content| content.cells).unwrap_or_default();
+        let digests = cell_digest::of_cells(plan)?;
+        let is_there = digests.iter().map(|digest| cells.contains_key(digest)).collect();
+        Ok(Finished { digests, is_there })
+    }
+
+    /// How many cells there are.
+    pub(crate) fn n_cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// How many cells are finished.
+    pub(crate) fn n_finished(&self) -> usize {
+        self.cells.iter().flatten().count()
+    }
+
+    /// Forgets all finished cells.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        self.cells.fill(None);
+        self.journal.clear()
+    }
+
+    /// The jobs of a part that have something to do.
+    pub(crate) fn open_jobs(&self, plan: &Plan, shard: Shard) -> Vec<usize> {
+        open_jobs(plan, &self.cells, shard)
+    }
+
+    /// Does jobs and keeps each cell as soon as it is finished; calls `done` after each job.
+    pub(crate) fn run(
+        &mut self,
+        plan: &Plan,
+        jobs: &[usize],
+        threads: NonZeroUsize,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<()> {
+        let RunDirectory { journal, digests, cells, .. } = self;
+        let shared = Mutex::new(&mut *journal);
+        let keep = |number: usize, cell: &Cell| {
+            let mut journal = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            journal.append(&digests[number], cell)
+        };
+        let outcome = complete(plan, cells, jobs, threads, &keep, done);
+        journal.sync()?;
+        outcome
+    }
+
+    /// Takes cells over from another journal and keeps them in this one.
+    pub(crate) fn adopt(&mut self, from: &Cells) -> Result<()> {
+        for (digest, _) in self.digests.iter().zip(&self.cells).filter(|(_, cell)| cell.is_none()) {
+            from.get(digest).map_or(Ok(()), |cell| self.journal.append(digest, cell))?;
+        }
+        self.journal.sync()?;
+        self.take(from);
+        Ok(())
+    }
+
+    /// All cells, which must be finished.
+    pub(crate) fn results(&self, plan: &Plan) -> Results {
+        Results::new(plan, self.cells.iter().flatten().cloned().collect())
+    }
+
+    /// Adds a file, or puts it in the place of an older one; whatever happens to it, the journal can make it again.
+    pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<()> {
+        let path = self.path.join(name);
+        Draft::new(&path)?.write_soon(|file| file.write_all(contents).map_err(Error::io(&path)))
+    }
+
+    /// Takes a file away if it is there.
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
+        let path = self.path.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, from: &Cells) {
+        for (digest, cell) in self.digests.iter().zip(&mut self.cells) {
+            *cell = cell.take().or_else(|| from.get(digest).cloned());
+        }
+    }
+}
+
+/// The cells of a plan that are finished.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    digests: Vec<Digest>,
+    is_there: Vec<bool>, // [cells]
+}
+
+impl Finished {
+    /// Adds cells of another journal.
+    pub(crate) fn with(mut self, cells: &Cells) -> Self {
+        for (digest, is_there) in self.digests.iter().zip(&mut self.is_there) {
+            *is_there |= cells.contains_key(digest);
+        }
+        self
+    }
+
+    /// Number of cells of the plan.
+    pub(crate) fn n_cells(&self) -> usize {
+        self.is_there.len()
+    }
+
+    /// Number of finished cells.
+    pub(crate) fn n_finished(&self) -> usize {
+        self.is_there.iter().filter(|is_there| **is_there).count()
+    }
+
+    /// Index of the first cell that is not finished.
+    pub(crate) fn first_missing(&self) -> Option<usize> {
+        self.is_there.iter().position(|is_there| !is_there)
+    }
+}
+
+fn refused(path: &Path, why: impl Display) -> Error {
+    Error::config(format!("--out {}", path.display()), why)
+}
+
+/// Fails if a directory holds something else than a run: it must be new, empty, or have a journal.
+fn require_run(path: &Path) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let is_empty = fs::read_dir(path).map_err(|error| refused(path, error))?.next().is_none();
+    if is_empty {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let journal = File::open(path.join(JOURNAL)).and_then(|file| file.take(64).read_to_end(&mut head));
+    match journal {
+        Ok(_) if is_journal(&head) => Ok(()),
+        _ => Err(refused(path, "the directory holds something else than a run's results")),
+    }
+}
+
+/// Removes drafts of the report's files that a sudden end left behind, and nothing else.
+fn sweep(path: &Path) -> Result<()> {
+    for entry in fs::read_dir(path).map_err(Error::io(path))?.flatten() {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && is_draft_of(&entry.file_name().to_string_lossy(), &report::FILES) {
+            fs::remove_file(entry.path()).map_err(Error::io(entry.path()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! Graphs and questions of `crf infer`.
+
+pub(crate) mod answer;
+pub(crate) mod json;

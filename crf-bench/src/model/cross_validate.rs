@@ -1,0 +1,210 @@
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crf_core::{Dataset, Error as CoreError, Metric, Next, Seed, evaluate};
+use serde::Serialize;
+use toml::Value;
+
+use crate::config::{Candidates, Readable as _, Settings, Training, number, same, show};
+use crate::error::{Error, Result};
+use crate::model::train::{Seconds, train};
+use crate::results::mean_interval::Estimate;
+use crate::support::worker_pools::in_parallel;
+
+/// What cross-validation says about all candidates.
+#[derive(Debug, Serialize)]
+pub(crate) struct Tuning {
+    /// The metric by which they are compared.
+    by: String,
+    folds: usize,
+    candidates: Vec<Tried>,
+    /// The number of the chosen candidate.
+    best: usize,
+}
+
+/// One candidate.
+#[derive(Debug, Serialize)]
+struct Tried {
+    settings: Settings,
+    #[serde(flatten)]
+    estimate: Estimate,
+    /// The value of the metric on each fold.
+    scores: Vec<f64>,
+}
+
+/// Compares all candidates by cross-validation over whole sequences, and calls `done` after each training.
+///
+/// Each fold is labelled by a model that was trained, features and all, on the other folds; only the names of
+/// labels and symbols are common to all. The folds depend on `seed` alone, and are the same for all candidates.
+pub(crate) fn tune(
+    candidates: &Candidates,
+    data: &Dataset,
+    holdout: Option<&Arc<Dataset>>,
+    seed: &Seed,
+    threads: NonZeroUsize,
+    done: &(dyn Fn() + Sync),
+) -> Result<Tuning> {
+    let Candidates { points, by, .. } = candidates;
+    let folds = deal(data, candidates.folds, seed)?;
+    let scores = in_parallel(folds.len() * points.len(), threads, done, |job| {
+        let (fold, (settings, config)) = (job / points.len(), &points[job % points.len()]);
+        score(config, data, &folds[fold], holdout.cloned(), &**by).map_err(|error| match error {
+            Error::Core(source) => Error::Cell { cell: format!("{settings}, fold {}", fold + 1), source },
+            other => other,
+        })
+    })?;
+    let tried = |(point, (settings, _)): (usize, &(Settings, Value))| {
+        let scores: Vec<f64> = scores.iter().skip(point).step_by(points.len()).copied().collect();
+        Tried { settings: settings.clone(), estimate: Estimate::of(&scores), scores }
+    };
+    let tried: Vec<Tried> = points.iter().enumerate().map(tried).collect();
+    let best = best(&tried, by.higher_is_better());
+    Ok(Tuning { by: by.name(), folds: folds.len(), candidates: tried, best })
+}
+
+impl Tuning {
+    /// The number of the chosen candidate.
+    pub(crate) fn best(&self) -> usize {
+        self.best
+    }
+
+    /// What was compared, and how.
+    pub(crate) fn title(&self) -> String {
+        format!("{} of {} candidates, mean of {} folds", self.by, self.candidates.len(), self.folds)
+    }
+
+    /// The head and the rows of a table of all candidates.
+    pub(crate) fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let keys = self.candidates.iter().take(1).flat_map(|tried| tried.settings.iter());
+        let mut head: Vec<String> = keys.map(|(key, _)| key.to_owned()).collect();
+        head.extend([self.by.clone(), String::new()]);
+        let row = |(i, tried): (usize, &Tried)| {
+            let mut row: Vec<String> = tried.settings.iter().map(|(_, value)| show(value)).collect();
+            row.extend([tried.estimate.to_string(), if i == self.best { "best" } else { "" }.to_owned()]);
+            row
+        };
+        (head, self.candidates.iter().enumerate().map(row).collect())
+    }
+
+    /// The keys whose chosen number is the smallest or the largest of its list, so that there may be better ones
+    /// beyond.
+    pub(crate) fn at_the_edge(&self) -> Vec<String> {
+        let chosen = &self.candidates[self.best].settings;
+        let edge = |(key, value): (&str, &Value)| {
+            let all = self.candidates.iter().filter_map(|tried| number(tried.settings.get(key)?));
+            let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+            let end = match number(value)? {
+                value if value == low => "smallest",
+                value if value == high => "largest",
+                _ => return None,
+            };
+            Some(format!("{key} = {value} is the {end} of its list: there may be better ones beyond"))
+        };
+        chosen.iter().filter_map(edge).collect()
+    }
+}
+
+/// The numbers of the sequences of each fold, in order; the sizes of folds differ by one at most.
+fn deal(data: &Dataset, folds: usize, seed: &Seed) -> Result<Vec<Vec<usize>>> {
+    if data.len() < folds {
+        let message = format!("{folds} folds need as many sequences, got {}", data.len());
+        return Err(CoreError::data(message).into());
+    }
+    let order = data.shuffled(&seed.child("folds"));
+    let fold = |first| {
+        let mut fold: Vec<usize> = order.iter().skip(first).step_by(folds).copied().collect();
+        fold.sort_unstable();
+        fold
+    };
+    Ok((0..folds).map(fold).collect())
+}
+
+/// How good the training that `config` asks for is on a fold after training on all others.
+fn score(
+    config: &Value,
+    data: &Dataset,
+    fold: &[usize],
+    holdout: Option<Arc<Dataset>>,
+    by: &dyn Metric,
+) -> Result<f64> {
+    let others: Vec<usize> = (0..data.len()).filter(|i| fold.binary_search(i).is_err()).collect();
+    let config = Training::read(config).map_err(Error::format("config"))?;
+    let (mut seconds, mut go_on) = (Seconds::default(), |_: &crf_core::Iteration| Next::Continue);
+    let others = Arc::new(data.subset(&others));
+    let file = train(config, others, holdout, None, String::new(), &mut seconds, &mut go_on)?;
+    let test = file.content.features.encode(Arc::new(data.subset(fold)))?;
+    let evaluation = evaluate(&*file.content.model, &test, &*file.serving.inference, file.serving.decode)?;
+    Ok(by.measure(&evaluation)?)
+}
+
+/// The candidate with the best mean; of equal ones that with the larger numbers, which are the stronger penalties,
+/// and then the first.
+fn best(tried: &[Tried], higher_is_better: bool) -> usize {
+    let quality = |i: usize| match tried[i].estimate.mean {
+        mean if mean.is_nan() => f64::NEG_INFINITY,
+        mean if higher_is_better => mean,
+        mean => -mean,
+    };
+    let larger = |i: usize, than: usize| {
+        let pairs = tried[i].settings.iter().zip(tried[than].settings.iter());
+        let differ = pairs.map(|((_, a), (_, b))| (a, b)).find(|(a, b)| !same(a, b));
+        differ.and_then(|(a, b)| Some(number(a)? > number(b)?)).unwrap_or(false)
+    };
+    (1..tried.len()).fold(0, |best, i| {
+        let better = quality(i) > quality(best) || quality(i) == quality(best) && larger(i, best);
+        if better { i } else { best }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crf_core::{Alphabet, DatasetBuilder, Schema};
+
+    #[test]
+    fn folds_are_a_partition_of_nearly_equal_parts() {
+        let schema = Arc::new(Schema::chain(Vec::new(), Alphabet::new(["a"])).expect("a schema"));
+        for (n, folds) in [(2, 2), (7, 3), (10, 10), (23, 5)] {
+            let mut data = DatasetBuilder::new(schema.clone());
+            (0..n).for_each(|_| data.end_chain().expect("an empty chain"));
+            let data = data.finish();
+            let dealt = deal(&data, folds, &Seed::new(1)).expect("enough sequences");
+            let sizes = dealt.iter().map(Vec::len);
+            assert!(sizes.clone().max() <= sizes.min().map(|size| size + 1), "{dealt:?}");
+            let mut all = dealt.concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..n).collect::<Vec<_>>());
+            assert!(n < 10 || dealt != deal(&data, folds, &Seed::new(2)).expect("enough sequences"));
+        }
+    }
+
+    fn tried(values: &[(f64, f64)]) -> Vec<Tried> {
+        let tried = |&(value, score): &(f64, f64)| Tried {
+            settings: Settings::default().with("l2", &Value::from(value)),
+            estimate: Estimate::of(&[score]),
+            scores: vec![score],
+        };
+        values.iter().map(tried).collect()
+    }
+
+    #[test]
+    fn of_equal_candidates_the_stronger_penalty_wins() {
+        assert_eq!(best(&tried(&[(1.0, 0.5), (3.0, 0.75), (2.0, 0.75)]), true), 1);
+        assert_eq!(best(&tried(&[(2.0, 0.75), (3.0, 0.75), (1.0, 0.5)]), true), 1);
+        assert_eq!(best(&tried(&[(2.0, 0.75), (3.0, 0.75), (1.0, 0.5)]), false), 2);
+        assert_eq!(best(&tried(&[(2.0, f64::NAN), (3.0, f64::NEG_INFINITY), (1.0, -5.0)]), true), 2);
+    }
+
+    #[test]
+    fn an_end_of_a_list_is_pointed_out() {
+        let at_the_edge = |best| {
+            let candidates = tried(&[(1.0, 0.5), (3.0, 0.75), (2.0, 0.75)]);
+            Tuning { by: "accuracy".into(), folds: 1, candidates, best }.at_the_edge()
+        };
+        assert_eq!(at_the_edge(2), [""; 0]);
+        assert!(at_the_edge(1)[0].starts_with("l2 = 3.0 is the largest"), "{:?}", at_the_edge(1));
+        assert!(at_the_edge(0)[0].contains("smallest"));
+    }
+}

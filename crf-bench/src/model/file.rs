@@ -1,0 +1,163 @@
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crf_core::{Constrained, Decode, FittedFeatures, Forbidden, Inference, Model, Trace};
+use crf_datasets::Format;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::config::Training;
+use crate::error::{Error, Result};
+use crate::support::atomic_file::Draft;
+
+/// What every model file begins with.
+const MAGIC: [u8; 8] = *b"CRFMODEL";
+/// The version that this program writes, and the newest that it reads.
+const VERSION: u32 = 1;
+/// Magic, version, length of the payload, and its SHA-256; numbers in little-endian order.
+const HEAD: usize = 8 + 4 + 8 + 32;
+
+/// A trained model with all that is needed to use it: one file.
+#[derive(Debug)]
+pub struct ModelFile {
+    /// What the model carries.
+    pub content: Content,
+    /// How labels were computed in training, and how they are from now on.
+    pub serving: Serving,
+}
+
+/// What is stored.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Content {
+    /// What turns data into features; it knows the names of channels and labels.
+    pub features: FittedFeatures,
+    /// The model itself.
+    pub model: Box<dyn Model>,
+    /// The config it was trained with, as TOML with all defaults spelled out.
+    pub config: String,
+    /// SHA-256 of the training data, unpacked, in hexadecimal.
+    pub digest: String,
+    /// The version of the program that trained it.
+    pub toolkit: String,
+    /// How training went; how long it took is not kept, so that equal trainings make equal files.
+    pub trace: Trace,
+}
+
+/// The part of the training config that matters after training.
+#[derive(Debug, Deserialize)]
+pub struct Serving {
+    /// The format of the training data.
+    pub format: Box<dyn Format>,
+    /// What computes marginals and labellings.
+    pub inference: Box<dyn Inference>,
+    /// Which labelling is the answer.
+    pub decode: Decode,
+    /// The seed of the training.
+    pub seed: u64,
+}
+
+impl ModelFile {
+    /// A model from what is to be stored; its config must be complete.
+    pub fn new(content: Content) -> Result<Self, toml::de::Error> {
+        let serving = toml::from_str(&content.config)?;
+        Ok(ModelFile { content, serving })
+    }
+
+    /// The same model, for which what is forbidden is impossible too.
+    pub fn constrained(self, forbidden: Forbidden) -> Self {
+        let ModelFile { content, serving } = self;
+        let model = Box::new(Constrained::new(content.model, forbidden));
+        ModelFile { content: Content { model, ..content }, serving }
+    }
+
+    /// How it was trained.
+    pub(crate) fn training(&self) -> Result<Training> {
+        toml::from_str(&self.content.config).map_err(Error::format("the stored config"))
+    }
+
+    /// Writes the file beside its target and renames it.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        self.save_draft(Draft::new(path)?)
+    }
+
+    pub(crate) fn save_draft(&self, draft: Draft) -> Result<()> {
+        draft.write(|file| {
+            let bytes = self.to_bytes()?;
+            file.write_all(&bytes).map_err(Error::io("the model file"))
+        })
+    }
+
+    /// The bytes of the file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let bytes = postcard::to_extend(&self.content, vec![0; HEAD]);
+        let mut bytes = bytes.map_err(Error::format("model"))?;
+        let (head, payload) = bytes.split_at_mut(HEAD);
+        head[..8].copy_from_slice(&MAGIC);
+        head[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        head[12..20].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        head[20..].copy_from_slice(&Sha256::digest(&*payload));
+        Ok(bytes)
+    }
+
+    /// Reads a file; whatever is wrong with it is an error that names it.
+    pub fn load(path: &Path) -> Result<Self> {
+        let wrong = |message: String| Error::Model { path: path.to_owned(), message };
+        let broken = |error: std::io::Error| wrong(format!("expected a model file: {error}"));
+        let mut file = File::open(path).map_err(broken)?;
+        let size = file.metadata().map_err(broken)?.len();
+        let mut head = Vec::new();
+        file.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(broken)?;
+        let length = read_head(&head, size).map_err(wrong)?;
+        let mut payload = Vec::with_capacity(length);
+        file.take(length as u64 + 1).read_to_end(&mut payload).map_err(broken)?;
+        ModelFile::read_payload(&head, &payload).map_err(wrong)
+    }
+
+    /// [`ModelFile::load`] for a file that is in memory.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        read_head(&bytes[..bytes.len().min(HEAD)], bytes.len() as u64)?;
+        ModelFile::read_payload(&bytes[..HEAD], &bytes[HEAD..])
+    }
+
+    fn read_payload(head: &[u8], payload: &[u8]) -> Result<Self, String> {
+        let (content, digest): (Result<Content, _>, _) =
+            rayon::join(|| postcard::from_bytes(payload), || Sha256::digest(payload));
+        if head[20..] != digest[..] {
+            return Err("damaged: the checksum is not that of the content".to_owned());
+        }
+        let mut content =
+            content.map_err(|error| format!("the content is no model of version 1: {error}"))?;
+        content.model.restore(&content.features).map_err(|error| format!("the content: {error}"))?;
+        ModelFile::new(content).map_err(|error| format!("the stored config: {}", error.message()))
+    }
+}
+
+/// The length of the payload that the head of a file of the given size promises, if it is there.
+fn read_head(head: &[u8], size: u64) -> Result<usize, String> {
+    if head.is_empty() {
+        return Err("the file is empty; expected a model file".to_owned());
+    }
+    let n = head.len().min(MAGIC.len());
+    if head[..n] != MAGIC[..n] {
+        return Err("not a model file: it does not begin with `CRFMODEL`".to_owned());
+    }
+    let truncated = |want: u64| format!("truncated: expected {want} bytes, got {size}");
+    let (Some(version), Some(length)) =
+        (head[n..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes)), head.get(12..20))
+    else {
+        return Err(truncated(HEAD as u64));
+    };
+    if version != VERSION {
+        return Err(format!("version {version} of model files; this program reads version {VERSION}"));
+    }
+    if head.len() < HEAD {
+        return Err(truncated(HEAD as u64));
+    }
+    let length = length.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+    match length.checked_add(HEAD as u64) {
+        Some(want) if want > size => Err(truncated(want)),
+        Some(want) if want == size => usize::try_from(length).map_err(|_| truncated(want)),
+        _ => Err(format!("damaged: its head and content should be {length} + {HEAD} bytes, got {size}")),
+    }
+}

@@ -1,0 +1,109 @@
+use std::sync::Arc;
+
+use crf_core::metrics::{Accuracy, ChunkF1, Confusion, LogLikelihood, MacroF1, SequenceAccuracy};
+use crf_core::{Dataset, Decode, Error, Metric as _, Result, evaluate};
+use serde::Serialize;
+
+use crate::model::calibration::Calibration;
+use crate::model::file::ModelFile;
+
+/// How good a model is on labelled data.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Scores {
+    /// The fraction of positions with the right label.
+    pub accuracy: f64,
+    /// The fraction of sequences without a wrong label.
+    pub sequence_accuracy: f64,
+    /// F1 of whole chunks, as conlleval counts them.
+    pub chunk_f1: f64,
+    /// The mean F1 of the labels that occur.
+    pub macro_f1: f64,
+    /// How many positions were compared.
+    pub positions: usize,
+    /// How many sequences there are.
+    pub sequences: usize,
+    /// How many positions have a true label that the model does not have; each is an error.
+    pub unknown_labels: usize,
+    /// log p(y | x) of all sequences; −∞ when there are unknown labels. Nothing where inference finds labellings only.
+    pub log_likelihood: Option<f64>,
+    /// The scores of each label.
+    pub labels: Vec<LabelScores>,
+    /// What the probabilities of the given labels are worth, where there are any.
+    pub calibration: Option<Calibration>,
+}
+
+/// The scores of one label.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LabelScores {
+    /// Its name.
+    pub label: String,
+    /// The fraction of positions given it that have it.
+    pub precision: f64,
+    /// The fraction of positions that have it which were given it.
+    pub recall: f64,
+    /// The harmonic mean of both.
+    pub f1: f64,
+    /// How many positions have it.
+    pub truth: u64,
+    /// How many positions were given it.
+    pub predicted: u64,
+}
+
+impl Scores {
+    /// Labels data that were read with the model's schema, and compares.
+    pub fn of(file: &ModelFile, data: Arc<Dataset>, decode: Decode) -> Result<Self> {
+        let corpus = file.content.features.encode(data.clone())?;
+        let evaluation = evaluate(&*file.content.model, &corpus, &*file.serving.inference, decode)?;
+        let positions = evaluation.pairs().count();
+        if positions == 0 {
+            return Err(Error::data(
+                "the data have no label at any position, so there is nothing to compare",
+            ));
+        }
+        let calibration = |confidence: Vec<f64>| {
+            let truth = data.labels().iter().zip(&evaluation.predicted).zip(confidence);
+            Calibration::of(10, truth.filter_map(|((truth, y), p)| truth.map(|truth| (p, truth == *y))))
+        };
+        let scored = evaluation.probabilities.is_some();
+        let (confusion, schema) = (Confusion::of(&evaluation), data.schema());
+        let names = schema.kinds().iter().flat_map(|kind| kind.labels.names().iter());
+        let label = |(y, name): (usize, &str)| LabelScores {
+            label: name.to_owned(),
+            precision: confusion.precision(y),
+            recall: confusion.recall(y),
+            f1: confusion.f1(y),
+            truth: confusion.truth(y),
+            predicted: confusion.predicted(y),
+        };
+        Ok(Scores {
+            accuracy: Accuracy {}.measure(&evaluation)?,
+            sequence_accuracy: SequenceAccuracy {}.measure(&evaluation)?,
+            chunk_f1: ChunkF1 {}.measure(&evaluation)?,
+            macro_f1: MacroF1 {}.measure(&evaluation)?,
+            positions,
+            sequences: data.len(),
+            unknown_labels: data.n_foreign(),
+            log_likelihood: scored.then(|| LogLikelihood {}.measure(&evaluation)).transpose()?,
+            labels: names.enumerate().map(label).collect(),
+            calibration: scored.then(|| evaluation.confidence().map(calibration)).transpose()?,
+        })
+    }
+
+    /// The numbers that are not tables, with their names.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let fraction = |value: f64| format!("{value:.6}");
+        let mut facts = vec![
+            ("accuracy", fraction(self.accuracy)),
+            ("sequence_accuracy", fraction(self.sequence_accuracy)),
+            ("chunk_f1", fraction(self.chunk_f1)),
+            ("macro_f1", fraction(self.macro_f1)),
+            ("positions", self.positions.to_string()),
+            ("sequences", self.sequences.to_string()),
+            ("unknown_labels", self.unknown_labels.to_string()),
+        ];
+        facts.extend(self.log_likelihood.map(|value| ("log_likelihood", format!("{value:.4}"))));
+        let error = self.calibration.as_ref().map(|calibration| calibration.expected_calibration_error);
+        facts.extend(error.map(|error| ("expected_calibration_error", fraction(error))));
+        facts
+    }
+}

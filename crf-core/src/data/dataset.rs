@@ -1,0 +1,417 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::data::graph::{Graph, Shape};
+use crate::data::schema::{Channel, ChannelKind, Schema};
+use crate::data::sparse_rows::Rows;
+use crate::error::{Error, Result, require};
+use crate::{Alphabet, Label, Seed};
+
+/// What a user has: sequences (or graphs) of positions with observations, and labels where they are known.
+///
+/// Stored by column over all positions of all sequences, so that a channel is one contiguous array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    schema: Arc<Schema>,
+    starts: Vec<usize>, // [sequences + 1]
+    columns: Vec<Column>,
+    labels: Vec<Option<Label>>, // [positions]
+    weights: Vec<f64>,          // [sequences]
+    graphs: Vec<Graph>,         // [sequences], or empty when all are chains
+    foreign: Alphabet,          // labels that the schema does not have
+    unseen: Vec<Alphabet>,      // [channels] symbols that the schema does not have, numbered behind its own
+}
+
+/// All values of one channel.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Finite numbers.
+    Real(Vec<f64>),
+    /// Numbers of symbols in the channel's alphabet.
+    Symbol(Vec<u32>),
+    /// Attributes of the channel's alphabet with their values, a row a position.
+    Bag(Rows),
+}
+
+/// One value of one channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    /// A finite number.
+    Real(f64),
+    /// The number of a symbol.
+    Symbol(u32),
+    /// Numbers of attributes with finite values.
+    Bag(&'a [(u32, f64)]),
+}
+
+/// A weight that a sequence may have.
+fn checked_weight(weight: f64) -> Result<f64> {
+    require(weight.is_finite() && weight >= 0.0, "weight", "a finite number of at least 0", weight)?;
+    Ok(weight)
+}
+
+/// Labels from this number on are not in the alphabet: the truth knows them, the model never can.
+const FOREIGN: Label = 1 << 31;
+
+impl Dataset {
+    /// What the positions carry.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// How many sequences there are.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there is no sequence.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many positions all sequences have together.
+    pub fn n_positions(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The positions of sequence `i` in the arrays over all positions.
+    pub fn range(&self, i: usize) -> Range<usize> {
+        self.starts[i]..self.starts[i + 1]
+    }
+
+    /// The labels of all positions, `None` where unknown.
+    pub fn labels(&self) -> &[Option<Label>] {
+        &self.labels
+    }
+
+    /// Whether a label is one that the schema does not have; it counts as an error whatever is predicted.
+    pub fn is_foreign(label: Label) -> bool {
+        label >= FOREIGN
+    }
+
+    /// The name of a label of a node of the given kind, foreign ones included.
+    pub fn label_name(&self, kind: u16, label: Label) -> &str {
+        match label.checked_sub(FOREIGN) {
+            Some(foreign) => self.foreign.name(foreign),
+            None => self.schema.kinds()[kind as usize].labels.name(label),
+        }
+    }
+
+    /// The name of a symbol, whether the schema has it or not.
+    ///
+    /// Attributes of bags that the schema does not have keep no name.
+    pub fn symbol_name(&self, channel: usize, symbol: u32) -> Option<&str> {
+        let known = self.schema.channels()[channel].kind.alphabet()?;
+        match (symbol as usize).checked_sub(known.len()) {
+            None => Some(known.name(symbol)),
+            Some(unseen) if unseen < self.unseen[channel].len() => {
+                Some(self.unseen[channel].name(unseen as u32))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// How many positions have a foreign label.
+    pub fn n_foreign(&self) -> usize {
+        self.labels.iter().flatten().filter(|&&label| Dataset::is_foreign(label)).count()
+    }
+
+    /// How much sequence `i` counts.
+    pub fn weight(&self, i: usize) -> f64 {
+        self.weights[i]
+    }
+
+    /// The same data, in which sequence `i` counts as much as `weight(i)` says.
+    pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
+        let weights = (0..self.len()).map(weight).map(checked_weight).collect::<Result<_>>()?;
+        Ok(Dataset { weights, ..self.clone() })
+    }
+
+    /// One sequence.
+    pub fn sequence(&self, i: usize) -> Sequence<'_> {
+        Sequence { data: self, range: self.range(i) }
+    }
+
+    /// The graph of sequence `i`.
+    pub fn shape(&self, i: usize) -> Shape<'_> {
+        match self.graphs.get(i) {
+            Some(graph) => Shape::Graph(graph),
+            None => Shape::Chain { len: self.range(i).len(), labels: self.schema.n_labels(0) },
+        }
+    }
+
+    /// Whether every sequence is a chain.
+    pub fn is_chains(&self) -> bool {
+        self.graphs.is_empty()
+    }
+
+    /// The numbers of the sequences in one of so many equal parts, which are counted from 1.
+    pub fn part(&self, part: usize, of: usize) -> Result<Range<usize>> {
+        require((1..=of).contains(&part), "part", &format!("from 1 to {of}"), part)?;
+        if !self.len().is_multiple_of(of) {
+            return Err(Error::data(format!("{} sequences do not make {of} equal parts", self.len())));
+        }
+        let size = self.len() / of;
+        Ok((part - 1) * size..part * size)
+    }
+
+    /// The sequences whose numbers are given, in that order.
+    pub fn subset(&self, sequences: &[usize]) -> Dataset {
+        let mut part = DatasetBuilder::new(self.schema.clone());
+        for &i in sequences {
+            let range = self.range(i);
+            for (to, from) in part.data.columns.iter_mut().zip(&self.columns) {
+                match (to, from) {
+                    (Column::Real(to), Column::Real(from)) => to.extend_from_slice(&from[range.clone()]),
+                    (Column::Symbol(to), Column::Symbol(from)) => to.extend_from_slice(&from[range.clone()]),
+                    (Column::Bag(to), Column::Bag(from)) => range.clone().for_each(|t| to.push_row(from, t)),
+                    _ => unreachable!("both datasets have one schema"),
+                }
+            }
+            part.data.labels.extend_from_slice(&self.labels[range]);
+            part.data.starts.push(part.data.labels.len());
+            part.data.weights.push(self.weights[i]);
+            part.data.graphs.extend(self.graphs.get(i).cloned());
+        }
+        part.data.foreign = self.foreign.clone();
+        part.data.unseen = self.unseen.clone();
+        part.data
+    }
+
+    /// The numbers of the sequences in an order drawn from `seed`, for splits and epochs.
+    pub fn shuffled(&self, seed: &Seed) -> Vec<usize> {
+        use rand::seq::SliceRandom as _;
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.shuffle(&mut seed.rng());
+        order
+    }
+}
+
+/// One sequence of a dataset, as encoders read it.
+#[derive(Debug, Clone)]
+pub struct Sequence<'a> {
+    data: &'a Dataset,
+    range: Range<usize>,
+}
+
+impl<'a> Sequence<'a> {
+    /// How many positions there are.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether there is no position.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// The positions of a range as a sequence of their own.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        let range = self.range.start + range.start..self.range.start + range.end;
+        Sequence { data: self.data, range }
+    }
+
+    /// The numbers of a real channel; panics on a symbolic one.
+    pub fn real(&self, channel: usize) -> &'a [f64] {
+        match &self.data.columns[channel] {
+            Column::Real(values) => &values[self.range.clone()],
+            _ => panic!("channel {channel} is not real"),
+        }
+    }
+
+    /// The symbols of a symbolic channel; panics on a real one.
+    pub fn symbol(&self, channel: usize) -> &'a [u32] {
+        match &self.data.columns[channel] {
+            Column::Symbol(values) => &values[self.range.clone()],
+            _ => panic!("channel {channel} is not symbolic"),
+        }
+    }
+
+    /// Calls `f` with every attribute that a bag channel has at position `t`, and its value; panics on others.
+    pub fn for_each_in_bag(&self, channel: usize, t: usize, f: impl FnMut(u32, f64)) {
+        match &self.data.columns[channel] {
+            Column::Bag(rows) => rows.for_each(self.range.start + t, f),
+            _ => panic!("channel {channel} is no bag"),
+        }
+    }
+
+    /// The name of a symbol, whether the schema has it or not.
+    pub fn symbol_name(&self, channel: usize, symbol: u32) -> Option<&'a str> {
+        self.data.symbol_name(channel, symbol)
+    }
+
+    /// The labels, `None` where unknown.
+    pub fn labels(&self) -> &'a [Option<Label>] {
+        &self.data.labels[self.range.clone()]
+    }
+}
+
+/// Collects positions into sequences and checks each value as it comes.
+#[derive(Debug)]
+pub struct DatasetBuilder {
+    data: Dataset,
+    growing: bool,
+}
+
+impl DatasetBuilder {
+    /// An empty dataset of the given schema.
+    pub fn new(schema: Arc<Schema>) -> Self {
+        let columns = schema.channels().iter().map(|channel| match channel.kind {
+            ChannelKind::Real => Column::Real(Vec::new()),
+            ChannelKind::Symbol(_) => Column::Symbol(Vec::new()),
+            ChannelKind::Bag(_) => Column::Bag(Rows::default()),
+        });
+        let columns = columns.collect();
+        let (starts, labels, weights, graphs) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+        let (foreign, unseen) = (Alphabet::default(), vec![Alphabet::default(); schema.channels().len()]);
+        let data = Dataset { schema, starts, columns, labels, weights, graphs, foreign, unseen };
+        DatasetBuilder { data, growing: false }
+    }
+
+    /// An empty dataset of chains whose alphabets grow with what is read: for training data.
+    pub fn growing(channels: Vec<Channel>) -> Result<Self> {
+        let mut builder = DatasetBuilder::new(Arc::new(Schema::unlabelled_chain(channels)?));
+        builder.growing = true;
+        Ok(builder)
+    }
+
+    /// The number of a symbol of a channel, for [`DatasetBuilder::push`].
+    ///
+    /// A new symbol gets a new number while alphabets grow, and otherwise one behind those of the schema; a new
+    /// attribute of a bag then gets one that stands for nothing.
+    pub fn symbol(&mut self, channel: usize, name: &str) -> u32 {
+        let known =
+            self.data.schema.channels()[channel].kind.alphabet().and_then(|symbols| symbols.number(name));
+        match known {
+            Some(number) => number,
+            None if self.growing => Arc::make_mut(&mut self.data.schema).alphabet_mut(channel).intern(name),
+            None => match &self.data.schema.channels()[channel].kind {
+                ChannelKind::Symbol(known) => known.len() as u32 + self.data.unseen[channel].intern(name),
+                _ => u32::MAX,
+            },
+        }
+    }
+
+    /// The number of a label, for [`DatasetBuilder::push`]; a new one is foreign unless alphabets grow.
+    pub fn label(&mut self, name: &str) -> Label {
+        match self.data.schema.labels().number(name) {
+            Some(label) => label,
+            None if self.growing => Arc::make_mut(&mut self.data.schema).labels_mut().intern(name),
+            None => FOREIGN + self.data.foreign.intern(name),
+        }
+    }
+
+    /// Adds a position with one value per channel to the open sequence.
+    pub fn push(&mut self, values: &[Value<'_>], label: Option<Label>) -> Result<()> {
+        let data = &mut self.data;
+        let place = |data: &Dataset| {
+            let start = data.starts[data.starts.len() - 1];
+            format!("sequence {}, position {}", data.starts.len(), data.labels.len() - start + 1)
+        };
+        if values.len() != data.columns.len() {
+            let (got, want) = (values.len(), data.columns.len());
+            return Err(
+                Error::data(format!("expected {want} values, one per channel, got {got}")).at(place(data))
+            );
+        }
+        for (c, value) in values.iter().enumerate() {
+            let name = || format!("{}, channel `{}`", place(data), data.schema.channels()[c].name);
+            match (value, &data.columns[c]) {
+                (Value::Real(x), Column::Real(_)) if !x.is_finite() => {
+                    return Err(Error::NotFinite(format!("got {x}; give every position a number")).at(name()));
+                }
+                (Value::Bag(bag), Column::Bag(_)) => {
+                    if let Some((attribute, x)) = bag.iter().find(|(_, x)| !x.is_finite()) {
+                        let alphabet = data.schema.channels()[c].kind.alphabet();
+                        let known = alphabet.filter(|known| (*attribute as usize) < known.len());
+                        let attribute = known.map_or("an unknown attribute", |known| known.name(*attribute));
+                        return Err(Error::NotFinite(format!("`{attribute}` is {x}")).at(name()));
+                    }
+                }
+                (Value::Real(_), Column::Real(_)) | (Value::Symbol(_), Column::Symbol(_)) => {}
+                (value, _) => {
+                    let got = match value {
+                        Value::Real(_) => "a number",
+                        Value::Symbol(_) => "a symbol",
+                        Value::Bag(_) => "a bag of attributes",
+                    };
+                    let want = match data.schema.channels()[c].kind {
+                        ChannelKind::Real => "a number",
+                        ChannelKind::Symbol(_) => "a symbol",
+                        ChannelKind::Bag(_) => "a bag of attributes",
+                    };
+                    return Err(Error::data(format!("expected {want}, got {got}")).at(name()));
+                }
+            }
+        }
+        for (value, column) in values.iter().zip(&mut data.columns) {
+            match (value, column) {
+                (Value::Real(x), Column::Real(values)) => values.push(*x),
+                (Value::Symbol(x), Column::Symbol(values)) => values.push(*x),
+                (Value::Bag(bag), Column::Bag(rows)) => rows.push(bag.iter().copied()),
+                _ => unreachable!("the kinds were compared above"),
+            }
+        }
+        data.labels.push(label);
+        Ok(())
+    }
+
+    /// Closes the open sequence as a chain; it may be empty.
+    pub fn end_chain(&mut self) -> Result<()> {
+        let schema = &self.data.schema;
+        if schema.relations().first().is_none_or(|next| (next.tail, next.head) != (0, 0)) {
+            return Err(Error::data("chains need a first relation from the first kind of node to itself"));
+        }
+        let n_labels = schema.n_labels(0);
+        self.end(1.0, None, |_| n_labels)
+    }
+
+    /// Closes the open sequence as a graph over its positions.
+    pub fn end_graph(&mut self, graph: Graph) -> Result<()> {
+        let cards: Vec<usize> = (0..graph.kinds().len()).map(|n| Shape::Graph(&graph).card(n)).collect();
+        let open = self.data.labels.len() - self.data.starts[self.data.len()];
+        if cards.len() != open {
+            return Err(Error::data(format!("the graph has {} nodes for {open} positions", cards.len())));
+        }
+        self.end(1.0, Some(graph), |n| cards[n])
+    }
+
+    fn end(&mut self, weight: f64, graph: Option<Graph>, n_labels: impl Fn(usize) -> usize) -> Result<()> {
+        let data = &mut self.data;
+        let start = data.starts[data.starts.len() - 1];
+        for (n, label) in data.labels[start..].iter().enumerate() {
+            if let Some(label) = label.filter(|&label| label < FOREIGN && label as usize >= n_labels(n)) {
+                let place = format!("sequence {}, position {}", data.starts.len(), n + 1);
+                return Err(Error::data(format!(
+                    "label number {label}, but there are {} labels",
+                    n_labels(n)
+                ))
+                .at(place));
+            }
+        }
+        if graph.is_some() == data.graphs.is_empty() && !data.weights.is_empty() {
+            return Err(Error::data("chains and graphs cannot be mixed in one dataset"));
+        }
+        data.graphs.extend(graph);
+        data.weights.push(weight);
+        data.starts.push(data.labels.len());
+        Ok(())
+    }
+
+    /// Sets how much the sequence closed last counts: 1 unless said otherwise.
+    pub fn weigh_last(&mut self, weight: f64) -> Result<()> {
+        *self.data.weights.last_mut().ok_or_else(|| Error::data("no sequence was closed yet"))? =
+            checked_weight(weight)?;
+        Ok(())
+    }
+
+    /// The dataset; panics when a sequence is still open.
+    pub fn finish(self) -> Dataset {
+        assert_eq!(
+            self.data.starts.last(),
+            Some(&self.data.labels.len()),
+            "the last sequence was not closed"
+        );
+        self.data
+    }
+}

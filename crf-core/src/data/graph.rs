@@ -1,0 +1,293 @@
+use serde::{Deserialize, Serialize};
+
+use crate::data::schema::Schema;
+use crate::error::{Error, Result};
+
+/// An edge from node `u` to node `v`; its table has `u`'s labels as rows and `v`'s as columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    /// The tail.
+    pub u: u32,
+    /// The head.
+    pub v: u32,
+    /// The relation, a number into [`Schema::relations`].
+    pub relation: u16,
+}
+
+/// One end of an edge, seen from the node it is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Incidence {
+    /// The edge.
+    pub edge: u32,
+    /// The node at its other end.
+    pub other: u32,
+    /// Where a message to the other end stands in an array of messages, see [`Shape::message_at`].
+    pub opposite: usize,
+    /// Whether this end is the head: the edge's table has this node's labels as columns.
+    pub is_head: bool,
+}
+
+/// The nodes and edges of one instance that is not a chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Plain", into = "Plain")]
+pub struct Graph {
+    kinds: Vec<u16>,
+    edges: Vec<Edge>,
+    cards: Vec<u32>,           // [nodes] labels of each node
+    node_at: Vec<usize>,       // [nodes + 1] where a node's labels start in an array over all of them
+    edge_at: Vec<usize>,       // [edges + 1] where an edge's table starts in an array over all of them
+    incidence: Vec<Incidence>, // [2 × edges] the ends of all edges, node by node
+    incidence_at: Vec<usize>,  // [nodes + 1] where a node's ends start
+    message_at: Vec<usize>,    // [nodes + 1] where a node's messages start
+}
+
+/// What a graph is stored as; reading it back passes the checks again.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plain {
+    kinds: Vec<u16>,
+    cards: Vec<u32>,
+    edges: Vec<Edge>,
+}
+
+impl From<Graph> for Plain {
+    fn from(graph: Graph) -> Self {
+        Plain { kinds: graph.kinds, cards: graph.cards, edges: graph.edges }
+    }
+}
+
+impl TryFrom<Plain> for Graph {
+    type Error = Error;
+
+    fn try_from(plain: Plain) -> Result<Self> {
+        Graph::build(plain.kinds, plain.cards, plain.edges)
+    }
+}
+
+impl Graph {
+    /// A graph over nodes of the given kinds.
+    ///
+    /// Self-loops, edges to missing nodes and edges between kinds that the relation does not join are refused.
+    /// Parallel edges are allowed: their scores add up.
+    pub fn new(schema: &Schema, kinds: Vec<u16>, edges: Vec<Edge>) -> Result<Self> {
+        if let Some(kind) = kinds.iter().find(|&&kind| kind as usize >= schema.kinds().len()) {
+            return Err(Error::data(format!(
+                "a node has kind {kind}, but there are {}",
+                schema.kinds().len()
+            )));
+        }
+        let cards = kinds.iter().map(|&kind| schema.n_labels(kind) as u32).collect();
+        let graph = Graph::build(kinds, cards, edges)?;
+        for (e, &Edge { u, v, relation }) in graph.edges.iter().enumerate() {
+            let Some(joins) = schema.relations().get(relation as usize) else {
+                return Err(Error::data(format!(
+                    "edge {e} has relation {relation}, but there are {}",
+                    schema.relations().len()
+                )));
+            };
+            let kind = |n: u32| graph.kinds[n as usize];
+            if (kind(u), kind(v)) != (joins.tail, joins.head) {
+                return Err(Error::data(format!(
+                    "edge {e} from node {u} to node {v} joins kinds that `{}` does not",
+                    joins.name
+                )));
+            }
+        }
+        Ok(graph)
+    }
+
+    /// A graph without a schema: how many labels each node has, and the tail and head of each edge.
+    ///
+    /// Every node is of kind 0 and every edge of relation 0. Refused is what [`Graph::new`] refuses.
+    pub fn bare(cards: Vec<u32>, edges: impl IntoIterator<Item = (u32, u32)>) -> Result<Self> {
+        let edges = edges.into_iter().map(|(u, v)| Edge { u, v, relation: 0 }).collect();
+        Graph::build(vec![0; cards.len()], cards, edges)
+    }
+
+    fn build(kinds: Vec<u16>, cards: Vec<u32>, edges: Vec<Edge>) -> Result<Self> {
+        if kinds.len() != cards.len() {
+            return Err(Error::data(format!("{} nodes have {} numbers of labels", kinds.len(), cards.len())));
+        }
+        if let Some(n) = cards.iter().position(|&card| card == 0) {
+            return Err(Error::data(format!("node {n} has no labels")));
+        }
+        for (e, &Edge { u, v, .. }) in edges.iter().enumerate() {
+            if u == v {
+                return Err(Error::data(format!(
+                    "edge {e} joins node {u} with itself; add its diagonal to the node's potentials instead"
+                )));
+            }
+            let missing = [u, v].into_iter().find(|&n| n as usize >= cards.len());
+            if let Some(n) = missing {
+                return Err(Error::data(format!(
+                    "edge {e} leads to node {n}, but there are {}",
+                    cards.len()
+                )));
+            }
+        }
+        let card = |n: u32| cards[n as usize] as usize;
+        let node_at = offsets(cards.iter().map(|&card| card as usize));
+        let edge_at = offsets(edges.iter().map(|e| card(e.u).saturating_mul(card(e.v))));
+        let mut degrees = vec![0; cards.len()];
+        edges.iter().flat_map(|e| [e.u, e.v]).for_each(|n| degrees[n as usize] += 1);
+        let message_at = offsets(degrees.iter().zip(&cards).map(|(&degree, &card)| degree * card as usize));
+        let incidence_at = offsets(degrees);
+        let mut incidence =
+            vec![Incidence { edge: 0, other: 0, opposite: 0, is_head: false }; 2 * edges.len()];
+        let mut filled = vec![0; cards.len()];
+        for (e, edge) in edges.iter().enumerate() {
+            for (n, other, is_head) in [(edge.u, edge.v, false), (edge.v, edge.u, true)] {
+                let opposite = message_at[other as usize]
+                    + card(other) * (filled[other as usize] - usize::from(is_head));
+                incidence[incidence_at[n as usize] + filled[n as usize]] =
+                    Incidence { edge: e as u32, other, opposite, is_head };
+                filled[n as usize] += 1;
+            }
+        }
+        Ok(Graph { kinds, edges, cards, node_at, edge_at, incidence, incidence_at, message_at })
+    }
+
+    /// The kind of each node.
+    pub fn kinds(&self) -> &[u16] {
+        &self.kinds
+    }
+
+    /// All edges.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+}
+
+/// Running sums with a leading zero: where each of several pieces starts, and where the last one ends.
+pub(crate) fn offsets(sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    let mut at = vec![0];
+    let mut end: usize = 0;
+    for size in sizes {
+        end = end.saturating_add(size);
+        at.push(end);
+    }
+    at
+}
+
+/// The graph of one instance: a chain, which needs no arrays, or any other.
+#[derive(Debug, Clone, Copy)]
+pub enum Shape<'a> {
+    /// `len` nodes of `labels` labels each, edge `e` from node `e` to node `e + 1`.
+    Chain {
+        /// Number of nodes.
+        len: usize,
+        /// Labels of every node.
+        labels: usize,
+    },
+    /// Anything else.
+    Graph(&'a Graph),
+}
+
+impl Shape<'_> {
+    /// How many nodes there are.
+    #[inline]
+    pub fn n_nodes(&self) -> usize {
+        match self {
+            Shape::Chain { len, .. } => *len,
+            Shape::Graph(graph) => graph.cards.len(),
+        }
+    }
+
+    /// How many edges there are.
+    #[inline]
+    pub fn n_edges(&self) -> usize {
+        match self {
+            Shape::Chain { len, .. } => len.saturating_sub(1),
+            Shape::Graph(graph) => graph.edges.len(),
+        }
+    }
+
+    /// How many labels node `n` can take.
+    #[inline]
+    pub fn card(&self, n: usize) -> usize {
+        match self {
+            Shape::Chain { labels, .. } => *labels,
+            Shape::Graph(graph) => graph.cards[n] as usize,
+        }
+    }
+
+    /// Where the labels of node `n` start in an array over all nodes; `n_nodes` gives its size.
+    #[inline]
+    pub fn node_at(&self, n: usize) -> usize {
+        match self {
+            Shape::Chain { labels, .. } => n * labels,
+            Shape::Graph(graph) => graph.node_at[n],
+        }
+    }
+
+    /// Where the table of edge `e` starts in an array over all edges; `n_edges` gives its size.
+    #[inline]
+    pub fn edge_at(&self, e: usize) -> usize {
+        match self {
+            Shape::Chain { labels, .. } => e * labels * labels,
+            Shape::Graph(graph) => graph.edge_at[e],
+        }
+    }
+
+    /// The two ends of edge `e`.
+    #[inline]
+    pub fn ends(&self, e: usize) -> (usize, usize) {
+        match self {
+            Shape::Chain { .. } => (e, e + 1),
+            Shape::Graph(graph) => (graph.edges[e].u as usize, graph.edges[e].v as usize),
+        }
+    }
+
+    /// The relation of edge `e`.
+    pub fn relation(&self, e: usize) -> u16 {
+        match self {
+            Shape::Chain { .. } => 0,
+            Shape::Graph(graph) => graph.edges[e].relation,
+        }
+    }
+
+    /// The kind of node `n`.
+    pub fn kind(&self, n: usize) -> u16 {
+        match self {
+            Shape::Chain { .. } => 0,
+            Shape::Graph(graph) => graph.kinds[n],
+        }
+    }
+
+    /// How many edges node `n` is an end of.
+    #[inline]
+    pub fn degree(&self, n: usize) -> usize {
+        match self {
+            Shape::Chain { len, .. } => usize::from(n > 0) + usize::from(n + 1 < *len),
+            Shape::Graph(graph) => graph.incidence_at[n + 1] - graph.incidence_at[n],
+        }
+    }
+
+    /// The `k`-th of the edges that node `n` is an end of, in the order of edges.
+    #[inline]
+    pub fn incidence(&self, n: usize, k: usize) -> Incidence {
+        match self {
+            Shape::Chain { labels, .. } => {
+                let is_head = k == 0 && n > 0;
+                let other = if is_head { n - 1 } else { n + 1 };
+                let edge = n.min(other);
+                // A node's messages from the left stand before those from the right.
+                let from_left = usize::from(is_head && other > 0);
+                let opposite = self.message_at(other) + from_left * labels;
+                Incidence { edge: edge as u32, other: other as u32, opposite, is_head }
+            }
+            Shape::Graph(graph) => graph.incidence[graph.incidence_at[n] + k],
+        }
+    }
+
+    /// Where the messages at node `n` start in an array over all of them; `n_nodes` gives its size.
+    ///
+    /// A node has a message for each edge it is an end of, one behind the other, each over the node's labels.
+    #[inline]
+    pub fn message_at(&self, n: usize) -> usize {
+        match self {
+            Shape::Chain { len, labels } => (2 * n).saturating_sub(1).min(2 * len.saturating_sub(1)) * labels,
+            Shape::Graph(graph) => graph.message_at[n],
+        }
+    }
+}

@@ -1,0 +1,276 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::data::dataset::Dataset;
+use crate::data::schema::Schema;
+use crate::data::sparse_rows::Rows;
+use crate::error::{Error, Result};
+use crate::features::encoding_chunks::{Encoded, Piece, Pieces};
+use crate::features::feature_map::FeatureMap;
+use crate::features::spec::Part;
+
+/// Encoded data: every observation function's value at every node and edge, computed once.
+///
+/// Functions with one value everywhere stand in `base` and cost nothing per position. Edges with equal rows share
+/// one row, so transition weights that do not look at the observations need one table for the whole corpus.
+#[derive(Debug, Clone)]
+pub struct Corpus {
+    data: Arc<Dataset>,
+    nodes: Rows, // [positions]
+    node_base: Vec<(u32, f64)>,
+    edge_rows: Rows, // [distinct rows]
+    edge_base: Vec<(u32, f64)>,
+    row_of_edge: Vec<u32>,     // [edges]
+    edge_starts: Vec<usize>,   // [sequences + 1]
+    relation_of_row: Vec<u16>, // [distinct rows]
+}
+
+/// What tells rows of edges apart: their relation and the bits of their entries.
+type Key = (u16, Vec<(u32, u64)>);
+/// The number of each distinct row of edges.
+type KnownRows = HashMap<Key, u32>;
+
+fn key(relation: u16, entries: impl Iterator<Item = (u32, f64)>) -> Key {
+    (relation, entries.map(|(g, value)| (g, value.to_bits())).collect())
+}
+
+impl Corpus {
+    /// Encodes on all threads, and tells `progress` how many positions are done.
+    ///
+    /// Pieces are cut by the data and the functions alone and joined in order: the same bits at any number of threads. No
+    /// more of them are in memory than all threads work on.
+    pub(crate) fn encode(
+        data: Arc<Dataset>,
+        state: &[Part],
+        transition: &[Part],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Self> {
+        let (node_base, state_at) = base(state, data.schema());
+        let (edge_base, transition_at) = base(transition, data.schema());
+        let mut corpus = Corpus {
+            nodes: Rows::default(),
+            node_base,
+            edge_rows: Rows::default(),
+            edge_base,
+            row_of_edge: Vec::new(),
+            edge_starts: vec![0],
+            relation_of_row: Vec::new(),
+            data: data.clone(),
+        };
+        let n_functions = (state_at[state.len()] + transition_at[transition.len()]) as usize;
+        let pieces = Pieces::new(&data, state.iter().chain(transition), n_functions);
+        let mut known = KnownRows::new();
+        for batch in pieces.batches(rayon::current_num_threads()) {
+            let encoded = batch.par_iter().map(|piece| {
+                let of = |parts, at| piece.encode(parts, at, &data);
+                Ok((of(state, &state_at)?, of(transition, &transition_at)?))
+            });
+            for (piece, encoded) in batch.iter().zip(encoded.collect::<Vec<Result<_>>>()) {
+                let (nodes, edges) = encoded?;
+                corpus.append(piece, &nodes, &edges, &mut known);
+                progress(corpus.nodes.len());
+            }
+        }
+        Ok(corpus)
+    }
+
+    /// Adds the rows of a piece.
+    fn append(&mut self, piece: &Piece, nodes: &[Encoded], edges: &[Encoded], known: &mut KnownRows) {
+        let data = self.data.clone();
+        let shape = data.shape(piece.sequence);
+        for t in piece.positions.clone() {
+            self.nodes.push(row(nodes, shape.kind(t), t - piece.from));
+        }
+        for e in piece.edges(&shape) {
+            let (relation, head) = (shape.relation(e), shape.ends(e).1);
+            // Zeros, of either sign, must not keep equal rows apart.
+            let entries = row(edges, relation, head - piece.from).filter(|&(_, value)| value != 0.0);
+            let entries: Vec<(u32, f64)> = entries.collect();
+            let next = self.relation_of_row.len() as u32;
+            let number = *known.entry(key(relation, entries.iter().copied())).or_insert(next);
+            if number == next {
+                self.edge_rows.push(entries);
+                self.relation_of_row.push(relation);
+            }
+            self.row_of_edge.push(number);
+        }
+        if piece.positions.end == shape.n_nodes() {
+            self.edge_starts.push(self.row_of_edge.len());
+        }
+    }
+
+    /// The same encoded data, with other weights of the sequences.
+    pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
+        Ok(Corpus { data: Arc::new(self.data.reweighted(weight)?), ..self.clone() })
+    }
+
+    /// Calls `see` with every state function that is not zero somewhere, the kind of node, and the label there.
+    pub(crate) fn see_states(&self, see: &mut dyn FnMut(u32, u16, u32)) {
+        for i in 0..self.len() {
+            let (shape, range) = (self.data.shape(i), self.data.range(i));
+            for (n, t) in range.enumerate() {
+                if let Some(label) = self.data.labels()[t] {
+                    self.nodes.for_each(t, |g, _| see(g, shape.kind(n), label));
+                    self.node_base.iter().for_each(|&(g, _)| see(g, shape.kind(n), label));
+                }
+            }
+        }
+    }
+
+    /// Calls `see` with every transition function that is not zero somewhere, the relation, and the labels there.
+    pub(crate) fn see_transitions(&self, see: &mut dyn FnMut(u32, u16, u32)) {
+        for i in 0..self.len() {
+            let (shape, labels) = (self.data.shape(i), &self.data.labels()[self.data.range(i)]);
+            for (e, &row) in self.rows_of_edges(i).iter().enumerate() {
+                let ((u, v), relation) = (shape.ends(e), shape.relation(e));
+                if let (Some(before), Some(now)) = (labels[u], labels[v]) {
+                    let pair = before * shape.card(v) as u32 + now;
+                    self.edge_rows.for_each(row as usize, |g, _| see(g, relation, pair));
+                    self.edge_base.iter().for_each(|&(g, _)| see(g, relation, pair));
+                }
+            }
+        }
+    }
+
+    /// Rejects a model that was made for another schema.
+    pub(crate) fn require(&self, schema: &Arc<Schema>) -> Result<()> {
+        if self.data.schema() != schema {
+            return Err(Error::data("the model was made for other channels or labels than the data have"));
+        }
+        Ok(())
+    }
+
+    /// One of so many equal parts of the sequences, which are counted from 1.
+    pub fn part(&self, part: usize, of: usize) -> Result<Corpus> {
+        Ok(self.subset(&self.data.part(part, of)?.collect::<Vec<usize>>()))
+    }
+
+    /// Some of the sequences, by number, encoded as they are here.
+    pub fn subset(&self, sequences: &[usize]) -> Corpus {
+        let (mut nodes, mut row_of_edge, mut edge_starts) = (Rows::default(), Vec::new(), vec![0]);
+        // Rows that only other sequences have stay behind: every one of them costs a table under each weight vector.
+        let (mut edge_rows, mut relation_of_row) = (Rows::default(), Vec::new());
+        let mut known = vec![None; self.edge_rows.len()];
+        for &i in sequences {
+            self.data.range(i).for_each(|t| nodes.push_row(&self.nodes, t));
+            for &row in self.rows_of_edges(i) {
+                let number = known[row as usize].get_or_insert_with(|| {
+                    edge_rows.push_row(&self.edge_rows, row as usize);
+                    relation_of_row.push(self.relation_of_row[row as usize]);
+                    relation_of_row.len() as u32 - 1
+                });
+                row_of_edge.push(*number);
+            }
+            edge_starts.push(row_of_edge.len());
+        }
+        Corpus {
+            data: self.data.subset(sequences).into(),
+            nodes,
+            node_base: self.node_base.clone(),
+            edge_rows,
+            edge_base: self.edge_base.clone(),
+            row_of_edge,
+            edge_starts,
+            relation_of_row,
+        }
+    }
+
+    /// The same data as a model of few features needs them: without the functions of which `map` has no feature.
+    ///
+    /// Functions keep their numbers. Edges that differ only in what is left out share a row, and so a table.
+    pub fn restricted(&self, map: &FeatureMap) -> Corpus {
+        let has_state = |g: u32| !map.state().range(g).is_empty();
+        let has_transition = |g: u32| !map.transition().range(g).is_empty();
+        let (mut edge_rows, mut relation_of_row, mut known) = (Rows::default(), Vec::new(), KnownRows::new());
+        let numbers: Vec<u32> = (0..self.edge_rows.len())
+            .map(|row| {
+                let entries = self.edge_rows.row(row).filter(|&(g, _)| has_transition(g));
+                let (relation, next) = (self.relation_of_row[row], relation_of_row.len() as u32);
+                *known.entry(key(relation, entries.clone())).or_insert_with(|| {
+                    edge_rows.push(entries);
+                    relation_of_row.push(relation);
+                    next
+                })
+            })
+            .collect();
+        Corpus {
+            data: self.data.clone(),
+            nodes: self.nodes.restricted(has_state),
+            node_base: self.node_base.iter().copied().filter(|&(g, _)| has_state(g)).collect(),
+            edge_rows,
+            edge_base: self.edge_base.iter().copied().filter(|&(g, _)| has_transition(g)).collect(),
+            row_of_edge: self.row_of_edge.iter().map(|&row| numbers[row as usize]).collect(),
+            edge_starts: self.edge_starts.clone(),
+            relation_of_row,
+        }
+    }
+
+    /// The raw data.
+    pub fn data(&self) -> &Arc<Dataset> {
+        &self.data
+    }
+
+    /// How many sequences there are.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there is no sequence.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The rows of all positions, of the state functions that are not constant.
+    pub fn nodes(&self) -> &Rows {
+        &self.nodes
+    }
+
+    /// The constant state functions.
+    pub fn node_base(&self) -> &[(u32, f64)] {
+        &self.node_base
+    }
+
+    /// The distinct rows of all edges, of the transition functions that are not constant.
+    pub fn edge_rows(&self) -> &Rows {
+        &self.edge_rows
+    }
+
+    /// The constant transition functions.
+    pub fn edge_base(&self) -> &[(u32, f64)] {
+        &self.edge_base
+    }
+
+    /// The row of each edge of sequence `i`.
+    pub fn rows_of_edges(&self, i: usize) -> &[u32] {
+        &self.row_of_edge[self.edge_starts[i]..self.edge_starts[i + 1]]
+    }
+
+    /// How many edges all sequences have together.
+    pub fn n_edges(&self) -> usize {
+        self.row_of_edge.len()
+    }
+
+    /// The relation of the edges that have each distinct row.
+    pub fn relation_of_row(&self) -> &[u16] {
+        &self.relation_of_row
+    }
+}
+
+/// The constant functions with their values, and the number of each part's first function, and of one past all.
+fn base(parts: &[Part], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
+    let (mut base, mut at, mut next) = (Vec::new(), vec![0], 0);
+    for Part { encoder, .. } in parts {
+        let (len, constants) = encoder.constants(schema);
+        base.extend(constants.into_iter().map(|(g, value)| (next + g, value)));
+        next += len as u32;
+        at.push(next);
+    }
+    (base, at)
+}
+
+fn row(blocks: &[Encoded], owner: u16, t: usize) -> impl Iterator<Item = (u32, f64)> {
+    let mine = blocks.iter().filter(move |of| of.owner == owner);
+    mine.flat_map(move |of| of.block.row(t).map(move |(g, value)| (of.first + g, value)))
+}

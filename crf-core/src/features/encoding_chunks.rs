@@ -1,0 +1,120 @@
+use std::ops::Range;
+
+use crate::data::dataset::Dataset;
+use crate::data::graph::Shape;
+use crate::data::schema::Schema;
+use crate::error::{Error, Result};
+use crate::features::prototype::{Block, Encoder};
+use crate::features::spec::Part;
+
+/// A piece has no more positions than this, and no more values than functions have on fewer.
+const POSITIONS: usize = 4096;
+const VALUES: usize = 1 << 24;
+/// Shorter pieces would mostly compute what lies around them.
+const FEWEST: usize = 128;
+
+/// What a dataset is cut into to be encoded: whole sequences, or parts of long chains where the functions allow it.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    pieces: Vec<Piece>,
+    len: usize, // how many positions a piece has at most, if it is not a whole sequence
+}
+
+impl Pieces {
+    pub(crate) fn new<'p>(
+        data: &Dataset,
+        mut parts: impl Iterator<Item = &'p Part>,
+        n_functions: usize,
+    ) -> Self {
+        let join = |reach: (usize, usize), part: &Part| {
+            let (before, after) = part.encoder.reach()?;
+            Some((reach.0.max(before), reach.1.max(after)))
+        };
+        let reach = parts.try_fold((0, 0), join);
+        let len = (VALUES / n_functions.max(1)).clamp(FEWEST, POSITIONS);
+        let mut pieces = Vec::new();
+        for i in 0..data.len() {
+            let n = data.range(i).len();
+            match reach.filter(|_| matches!(data.shape(i), Shape::Chain { .. }) && n > 0) {
+                None => pieces.push(Piece { sequence: i, positions: 0..n, from: 0, to: n }),
+                Some((before, after)) => pieces.extend((0..n).step_by(len).map(|start| {
+                    let end = n.min(start + len);
+                    let (from, to) = (start.saturating_sub(before), n.min(end.saturating_add(after)));
+                    Piece { sequence: i, positions: start..end, from, to }
+                })),
+            }
+        }
+        Pieces { pieces, len }
+    }
+
+    /// As many pieces at a time as keep so many threads busy.
+    pub(crate) fn batches(&self, threads: usize) -> impl Iterator<Item = &[Piece]> {
+        let (mut rest, enough) = (&self.pieces[..], 2 * threads * self.len);
+        std::iter::from_fn(move || {
+            let mut positions = 0;
+            let full = rest.iter().position(|piece| {
+                positions += piece.positions.len();
+                positions >= enough
+            });
+            let (batch, others) = rest.split_at(full.map_or(rest.len(), |last| last + 1));
+            rest = others;
+            (!batch.is_empty()).then_some(batch)
+        })
+    }
+}
+
+/// Some positions of a sequence, and those around them on which their values depend.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) sequence: usize,
+    pub(crate) positions: Range<usize>,
+    /// The first position that is looked at.
+    pub(crate) from: usize,
+    /// And one past the last.
+    to: usize,
+}
+
+/// The values of one part's functions on a piece.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    /// The kind of node, or the relation, that they are for.
+    pub(crate) owner: u16,
+    /// The number of the first function.
+    pub(crate) first: u32,
+    /// A row for each position that is looked at.
+    pub(crate) block: Block,
+}
+
+impl Piece {
+    /// The values of all parts, whose first functions have the given numbers.
+    pub(crate) fn encode(&self, parts: &[Part], first: &[u32], data: &Dataset) -> Result<Vec<Encoded>> {
+        let x = data.sequence(self.sequence).part(self.from..self.to);
+        let encode = |(Part { owner, encoder, .. }, &first): (&Part, &u32)| {
+            let block = Block::of(&**encoder, &x);
+            self.finite(&block, &**encoder, data.schema())?;
+            Ok(Encoded { owner: *owner, first, block })
+        };
+        parts.iter().zip(first).map(encode).collect()
+    }
+
+    /// The edges whose head is among the positions.
+    pub(crate) fn edges(&self, shape: &Shape<'_>) -> Range<usize> {
+        match shape {
+            Shape::Chain { .. } => {
+                self.positions.start.saturating_sub(1)..self.positions.end.saturating_sub(1)
+            }
+            Shape::Graph(_) => 0..shape.n_edges(),
+        }
+    }
+
+    fn finite(&self, block: &Block, encoder: &dyn Encoder, schema: &Schema) -> Result<()> {
+        for t in 0..block.len() {
+            if let Some((g, value)) = block.not_finite(t) {
+                let name = encoder.observations(schema).swap_remove(g as usize).name;
+                let place = format!("sequence {}, position {}", self.sequence + 1, self.from + t + 1);
+                return Err(Error::NotFinite(format!("`{name}` is {value}; scale the channel")).at(place));
+            }
+        }
+        Ok(())
+    }
+}

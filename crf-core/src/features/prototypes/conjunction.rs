@@ -1,0 +1,99 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::data::dataset::{Dataset, Sequence};
+use crate::data::schema::Schema;
+use crate::error::{Error, Result, fits, require};
+use crate::features::label_pattern::both;
+use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototypes::inner::Inner;
+use crate::plugin::{Named, named_list};
+
+/// The product of other prototypes' values, for every way to take one function of each.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Conjunction {
+    /// The prototypes that must hold together: two or more.
+    #[serde(deserialize_with = "named_list")]
+    #[schemars(with = "Vec<Named>")]
+    pub of: Vec<Box<dyn Prototype>>,
+}
+
+crate::plugin!("prototype", Conjunction, "conjunction");
+
+#[typetag::serde(name = "conjunction")]
+impl Prototype for Conjunction {
+    fn check(&self) -> Result<()> {
+        require(self.of.len() >= 2, "of", "a list of two or more prototypes", format!("{}", self.of.len()))?;
+        self.of.iter().try_for_each(|part| part.check())
+    }
+
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
+        let parts = self.of.iter().map(|part| Inner::fit(&**part, train)).collect::<Result<Vec<_>>>()?;
+        if n_functions(&parts).is_none() {
+            return Err(Error::data(
+                "the conjunction has more than 2³² functions; join fewer or smaller prototypes",
+            ));
+        }
+        Ok(Box::new(Fitted { parts }))
+    }
+}
+
+/// How many functions all parts make together, if these can be numbered.
+fn n_functions(parts: &[Inner]) -> Option<u32> {
+    parts.iter().try_fold(1_u32, |total, part| total.checked_mul(part.len()))
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted {
+    parts: Vec<Inner>,
+}
+
+#[typetag::serde(name = "conjunction")]
+impl Encoder for Fitted {
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        let mut joined = vec![Observation { constant: Some(1.0), ..Observation::new("") }];
+        for part in &self.parts {
+            let part = part.observations(schema);
+            let pairs = joined.iter().flat_map(|a| part.iter().map(move |b| (a, b)));
+            joined = pairs
+                .map(|(a, b)| Observation {
+                    name: if a.name.is_empty() {
+                        b.name.clone()
+                    } else {
+                        format!("{} ∧ {}", a.name, b.name)
+                    },
+                    group: None,
+                    constant: a.constant.zip(b.constant).map(|(a, b)| a * b),
+                    labels: both(&a.labels, &b.labels),
+                })
+                .collect();
+        }
+        joined
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        fits(n_functions(&self.parts).is_some())?;
+        self.parts.iter().try_for_each(|part| part.check(schema))
+    }
+
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        let blocks: Vec<Block> = self.parts.iter().map(|part| part.encode(x)).collect();
+        let (mut joined, mut next) = (Vec::new(), Vec::new());
+        for t in 0..x.len() {
+            joined.clear();
+            joined.push((0_u32, 1.0, true)); // function, value, whether all its parts are constant
+            for (part, block) in self.parts.iter().zip(&blocks) {
+                next.clear();
+                for &(a, x, constant) in &joined {
+                    let a = a * part.len();
+                    next.extend(part.constants().iter().map(|(b, y)| (a + b, x * y, constant)));
+                    next.extend(block.row(t).map(|(b, y)| (a + b, x * y, false)));
+                }
+                std::mem::swap(&mut joined, &mut next);
+            }
+            joined.iter().filter(|entry| !entry.2).for_each(|&(g, value, _)| out.push(g, value));
+            out.end_row();
+        }
+    }
+}

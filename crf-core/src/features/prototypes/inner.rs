@@ -1,0 +1,68 @@
+use serde::{Deserialize, Serialize};
+
+use crate::data::dataset::{Dataset, Sequence};
+use crate::data::schema::Schema;
+use crate::error::{Result, fits};
+use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+
+/// The fitted prototype inside another one.
+///
+/// How many functions it has and which are constant is kept beside it: to ask for these means to spell every
+/// name, which is too much to do per sequence.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Inner {
+    encoder: Box<dyn Encoder>,
+    len: u32,
+    constants: Vec<(u32, f64)>,
+}
+
+impl Inner {
+    pub(super) fn fit(of: &dyn Prototype, train: &Dataset) -> Result<Self> {
+        let encoder = of.fit(train)?;
+        let (len, constants) = encoder.constants(train.schema());
+        Ok(Inner { encoder, len: len as u32, constants })
+    }
+
+    /// See [`Encoder::check`].
+    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
+        self.encoder.check(schema)?;
+        let (len, constants) = self.encoder.constants(schema);
+        fits(len == self.len as usize && constants == self.constants)
+    }
+
+    /// See [`Encoder::reach`].
+    pub(super) fn reach(&self) -> Option<(usize, usize)> {
+        self.encoder.reach()
+    }
+
+    /// How many functions there are.
+    pub(super) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// The constant functions with their values, which no row of [`Inner::encode`] holds.
+    pub(super) fn constants(&self) -> &[(u32, f64)] {
+        &self.constants
+    }
+
+    pub(super) fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        self.encoder.observations(schema)
+    }
+
+    pub(super) fn encode(&self, x: &Sequence<'_>) -> Block {
+        Block::of(&*self.encoder, x)
+    }
+
+    /// Calls `f` with the values of all functions at each position in turn, zeros and constants included.
+    pub(super) fn for_each_row(&self, x: &Sequence<'_>, mut f: impl FnMut(&[f64])) {
+        let block = self.encode(x);
+        let mut row = vec![0.0; self.len as usize];
+        for t in 0..block.len() {
+            row.fill(0.0);
+            for (g, value) in self.constants.iter().copied().chain(block.row(t)) {
+                row[g as usize] += value;
+            }
+            f(&row);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The observation functions that need no knowledge of a domain; each file is one rule.
+
+mod attributes;
+mod conjunction;
+mod equals;
+mod first;
+mod inner;
+mod lag;
+mod normalised;
+mod one;
+mod power;
+mod relational;
+mod template;
+mod threshold;
+mod value;
+mod window;
+
+pub use attributes::Attributes;
+pub use conjunction::Conjunction;
+pub use equals::Equals;
+pub use first::First;
+pub use lag::Lag;
+pub use normalised::Normalised;
+pub use one::One;
+pub use power::Power;
+pub use relational::Relational;
+pub use template::Template;
+pub use threshold::{Side, Threshold};
+pub use value::RawValue;
+pub use window::{Over, Window};
+
+use crate::Schema;
+use crate::error::{Error, Result, fits};
+
+/// Rejects numbers of channels that the schema does not have, or that hold something else.
+fn require_channels(schema: &Schema, channels: impl IntoIterator<Item = usize>, holds: &str) -> Result<()> {
+    let known = |c: usize| schema.channels().get(c).is_some_and(|channel| channel.kind.holds() == holds);
+    fits(channels.into_iter().all(known))
+}
+
+/// The numbers of the named channels, or of all that hold what is wanted when none is named.
+fn channels(schema: &Schema, names: &[String], holds: &str) -> Result<Vec<usize>> {
+    let fits = |c: usize| schema.channels()[c].kind.holds() == holds;
+    if names.is_empty() {
+        return Ok((0..schema.channels().len()).filter(|&c| fits(c)).collect());
+    }
+    let find = |name: &String| match schema.channel(name)? {
+        c if fits(c) => Ok(c),
+        _ => Err(Error::setting("channels", format!("channels of {holds}"), format!("`{name}`"))),
+    };
+    names.iter().map(find).collect()
+}

@@ -1,0 +1,90 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::data::dataset::{Dataset, Sequence};
+use crate::data::schema::Schema;
+use crate::error::{Result, require};
+use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototypes::RawValue;
+use crate::features::prototypes::inner::Inner;
+use crate::plugin::{Named, named};
+
+/// A power of another prototype's values: with the value itself, the square makes a Gaussian (Vail 2008,
+/// §2.2.3).
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Power {
+    /// The exponents, each at least 1.
+    pub degrees: Vec<u32>,
+    /// What is raised to these powers.
+    #[serde(deserialize_with = "named")]
+    #[schemars(with = "Named")]
+    pub of: Box<dyn Prototype>,
+}
+
+impl Default for Power {
+    fn default() -> Self {
+        Power { degrees: vec![2], of: Box::new(RawValue::default()) }
+    }
+}
+
+crate::plugin!("prototype", Power, "power");
+
+#[typetag::serde(name = "power")]
+impl Prototype for Power {
+    fn check(&self) -> Result<()> {
+        let fine = !self.degrees.is_empty() && self.degrees.iter().all(|&degree| (1..=64).contains(&degree));
+        require(fine, "degrees", "a list of whole numbers from 1 to 64", format!("{:?}", self.degrees))?;
+        self.of.check()
+    }
+
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
+        Ok(Box::new(Fitted { degrees: self.degrees.clone(), of: Inner::fit(&*self.of, train)? }))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted {
+    degrees: Vec<u32>,
+    of: Inner,
+}
+
+#[typetag::serde(name = "power")]
+impl Encoder for Fitted {
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        let of = self.of.observations(schema);
+        let raised = self.degrees.iter().flat_map(|&degree| of.iter().map(move |g| (degree, g)));
+        raised
+            .map(|(degree, g)| Observation {
+                name: match degree {
+                    1 => g.name.clone(),
+                    2 => format!("{}²", g.name),
+                    _ => format!("{}^{degree}", g.name),
+                },
+                group: None,
+                constant: g.constant.map(|value| value.powi(degree as i32)),
+                labels: g.labels.clone(),
+            })
+            .collect()
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        self.of.check(schema)
+    }
+
+    fn reach(&self) -> Option<(usize, usize)> {
+        self.of.reach()
+    }
+
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        let block = self.of.encode(x);
+        for t in 0..block.len() {
+            for (d, &degree) in self.degrees.iter().enumerate() {
+                for (g, value) in block.row(t) {
+                    out.push(d as u32 * self.of.len() + g, value.powi(degree as i32));
+                }
+            }
+            out.end_row();
+        }
+    }
+}

@@ -1,0 +1,90 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::data::dataset::{Dataset, Sequence};
+use crate::data::schema::Schema;
+use crate::error::{Result, require};
+use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::relational::{Functions, Rules};
+
+/// Functions of objects and their relations, a rule for many: `speed(i)<k for i in robot, k in 5..100 step 5`.
+///
+/// Channel `robot1.x` is field `x` of object `robot1` of class `robot`. A rule has terms (`pos`, `vel`, `speed`, `dist`,
+/// `chasing`, what `define` adds, `dot`, `length`, `unit`, `cos`, `min`, `max`, `nearest`, `norm`, arithmetic, `e[-1]`), tests,
+/// squares (`e²`), `¬`, `∧`, windows (`all(e, -5..+0)`), and in front of these the labels that it is for: `y'=i ∧ y=j ∧ dist(i, j)<0.2
+/// for i, j in robot`. Different variables are different objects. The name of a function, or of a feature, is a rule itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Relational {
+    /// The rules.
+    pub rules: Vec<String>,
+    /// Terms that rules may call, such as `gap(i) = min(dist(i, j) for j in robot)`.
+    pub define: Vec<String>,
+    /// Classes beside those that the names of channels make, each a list of objects or classes.
+    pub classes: BTreeMap<String, Vec<String>>,
+    /// More functions than this are refused.
+    pub most: u32,
+}
+
+impl Default for Relational {
+    fn default() -> Self {
+        Relational { rules: Vec::new(), define: Vec::new(), classes: BTreeMap::new(), most: 1_000_000 }
+    }
+}
+
+crate::plugin!("prototype", Relational, "relational");
+
+impl Relational {
+    fn read(&self) -> Result<Rules<'_>> {
+        Rules::read(&self.rules, &self.define, &self.classes)
+    }
+
+    /// How many ways there are to give the variables of all rules their values, found without making any function.
+    ///
+    /// Functions that are equal, such as `dist(robot1, robot2)` and `dist(robot2, robot1)`, count several times.
+    pub fn count(&self, schema: &Schema) -> Result<usize> {
+        self.read()?.count(schema)
+    }
+}
+
+#[typetag::serde(name = "relational")]
+impl Prototype for Relational {
+    fn check(&self) -> Result<()> {
+        require(!self.rules.is_empty(), "rules", "a list of at least one rule", "[]")?;
+        self.read().map(drop)
+    }
+
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
+        let mut functions = self.read()?.expand(train.schema(), self.most)?;
+        functions.fit(train)?;
+        Ok(Box::new(Fitted(functions)))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted(Functions);
+
+#[typetag::serde(name = "relational")]
+impl Encoder for Fitted {
+    fn observations(&self, _schema: &Schema) -> Vec<Observation> {
+        self.0.observations()
+    }
+
+    fn plain(&self) -> Option<usize> {
+        self.0.plain()
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        self.0.check(schema)
+    }
+
+    fn reach(&self) -> Option<(usize, usize)> {
+        Some(self.0.reach())
+    }
+
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        self.0.encode(x, out);
+    }
+}

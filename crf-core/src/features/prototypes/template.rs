@@ -1,0 +1,314 @@
+mod macros;
+mod pattern;
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Alphabet;
+use crate::data::dataset::{Dataset, Sequence};
+use crate::data::packed_strings::Names;
+use crate::data::schema::Schema;
+use crate::error::{Error, Result, require};
+use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use pattern::Pattern;
+
+/// Attributes made of the symbols around a position: windows, n-grams, prefixes, suffixes and shapes.
+///
+/// A template is one or more cells with `|` between. A cell is `word[-1]`, the symbol that channel `word` has one
+/// position earlier; `prefix3(word[0])` and `suffix3(word[0])`, its first and last three letters; `lower(word[0])`;
+/// or `shape(word[0])`, in which capitals become A, small letters a and digits 0, each run once. The template `first`
+/// is an attribute of the first position, `last` one of the last. A template that reaches beyond the sequence, or asks
+/// for more letters than there are, gives nothing. Symbols that training never saw still have prefixes, suffixes and
+/// shapes.
+///
+/// A template with `%` in it is text with macros, as CRF++ and Wapiti have them: `%x[-1,0]` is the symbol of the first
+/// column one position earlier, `%t[0,0,"\u"]` whether a pattern is found in it, `%m[0,0,"^.?.?"]` the part that matches,
+/// and capitals (`%X`) make it lower case. Beyond the sequence they read `_B-1`, `_B+1` and so on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Template {
+    /// The templates.
+    pub templates: Vec<String>,
+    /// Attributes that occur less often than this in the training data are dropped; at least 1.
+    pub min_count: u32,
+}
+
+impl Default for Template {
+    fn default() -> Self {
+        Template { templates: Vec::new(), min_count: 1 }
+    }
+}
+
+crate::plugin!("prototype", Template, "template");
+
+#[typetag::serde(name = "template")]
+impl Prototype for Template {
+    fn check(&self) -> Result<()> {
+        require(!self.templates.is_empty(), "templates", "a list of at least one template", "[]")?;
+        require(self.min_count > 0, "min_count", "at least 1", self.min_count)?;
+        self.templates.iter().try_for_each(|template| parse(template).map(drop))
+    }
+
+    /// Numbers attributes by how often they occur, so that frequent ones stand together in memory.
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
+        let templates = self.templates.iter().map(|template| Bound::new(template, train.schema()));
+        let templates = templates.collect::<Result<Vec<_>>>()?;
+        let (mut seen, mut counts) = (Alphabet::default(), Vec::new());
+        for i in 0..train.len() {
+            let x = train.sequence(i);
+            for t in 0..x.len() {
+                for_each_attribute(&templates, &x, t, |attribute| {
+                    let number = seen.intern(attribute) as usize;
+                    counts.resize(seen.len(), 0_u32);
+                    counts[number] = counts[number].saturating_add(1);
+                });
+            }
+        }
+        let mut order: Vec<u32> = (0..counts.len() as u32).collect();
+        order.retain(|&attribute| counts[attribute as usize] >= self.min_count);
+        order.sort_by_key(|&attribute| std::cmp::Reverse(counts[attribute as usize]));
+        let attributes = order.into_iter().map(|attribute| seen.name(attribute)).collect::<Names>();
+        Ok(Box::new(Fitted { templates, attributes: attributes.into() }))
+    }
+}
+
+/// A piece of a template: text as it is, or what stands at a place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Piece<Channel> {
+    /// Text.
+    Text(String),
+    /// A symbol, or a part of it.
+    Cell(Cell<Channel>),
+}
+
+/// One place that a template looks at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Cell<Channel> {
+    pub(super) channel: Channel,
+    pub(super) offset: i64,
+    pub(super) part: Part,
+    /// Whether a place beyond the sequence has a name; without one there is no attribute.
+    pub(super) named_ends: bool,
+}
+
+/// A channel as templates name it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum By {
+    Name(String),
+    Column(usize),
+}
+
+/// What is taken of a symbol.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Part {
+    Whole,
+    Lower,
+    Shape,
+    Prefix(usize),
+    Suffix(usize),
+    /// Whether a pattern is found.
+    Test(Pattern),
+    /// The part that a pattern matches, perhaps in lower case.
+    Match(Pattern, bool),
+}
+
+/// The pieces of a template; only text for `first` and `last`.
+fn parse(template: &str) -> Result<Vec<Piece<By>>> {
+    if template.contains('%') {
+        return macros::parse(template);
+    }
+    let mut pieces = vec![Piece::Text(template.to_owned())];
+    if !matches!(template, "first" | "last") {
+        for (n, text) in template.split('|').enumerate() {
+            pieces.push(Piece::Text(if n == 0 { "=" } else { "|" }.to_owned()));
+            pieces.push(Piece::Cell(cell_of(text).ok_or_else(|| wrong(template, text))?));
+        }
+    }
+    Ok(pieces)
+}
+
+fn wrong(template: &str, cell: &str) -> Error {
+    let want = "templates of cells such as `word[-1]`, `prefix3(word[0])`, `lower(word[0])` or `shape(word[0])`, or of \
+                macros such as `U01:%x[-1,0]`";
+    Error::setting("templates", want, format!("`{cell}` in `{template}`"))
+}
+
+fn cell_of(cell: &str) -> Option<Cell<By>> {
+    let (part, place) = match cell.strip_suffix(')').and_then(|cell| cell.split_once('(')) {
+        None => (Part::Whole, cell),
+        Some(("lower", place)) => (Part::Lower, place),
+        Some(("shape", place)) => (Part::Shape, place),
+        Some((function, place)) => {
+            let letters = |name| function.strip_prefix(name)?.parse().ok().filter(|&n| n > 0);
+            (letters("prefix").map(Part::Prefix).or_else(|| letters("suffix").map(Part::Suffix))?, place)
+        }
+    };
+    let (channel, offset) = place.strip_suffix(']')?.rsplit_once('[')?;
+    let channel = By::Name(channel.to_owned());
+    Some(Cell { channel, offset: offset.parse().ok()?, part, named_ends: false })
+}
+
+/// A template whose channels are known.
+#[derive(Debug, Serialize, Deserialize)]
+struct Bound {
+    only: Only,
+    pieces: Vec<Piece<usize>>,
+}
+
+/// Which positions a template is for.
+#[derive(Debug, Serialize, Deserialize)]
+enum Only {
+    All,
+    First,
+    Last,
+}
+
+impl Bound {
+    fn new(template: &str, schema: &Schema) -> Result<Self> {
+        let bind = |piece: Piece<By>| {
+            let Cell { channel, offset, part, named_ends } = match piece {
+                Piece::Text(text) => return Ok(Piece::Text(text)),
+                Piece::Cell(cell) => cell,
+            };
+            let name = match channel {
+                By::Name(name) => name,
+                By::Column(column) => {
+                    let columns = schema.channels();
+                    let out_of_range = || {
+                        let want =
+                            format!("templates of the columns 0 to {}", columns.len().saturating_sub(1));
+                        Error::setting("templates", want, format!("column {column} in `{template}`"))
+                    };
+                    columns.get(column).ok_or_else(out_of_range)?.name.clone()
+                }
+            };
+            let channel = super::channels(schema, &[name], "symbols")?[0];
+            Ok(Piece::Cell(Cell { channel, offset, part, named_ends }))
+        };
+        let only = match template {
+            "first" => Only::First,
+            "last" => Only::Last,
+            _ => Only::All,
+        };
+        let pieces = parse(template)?.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
+        Ok(Bound { only, pieces })
+    }
+
+    fn channels(&self) -> impl Iterator<Item = usize> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Cell(cell) => Some(cell.channel),
+        })
+    }
+
+    /// Writes the attribute at position `t`, if there is one.
+    fn write(&self, x: &Sequence<'_>, t: usize, out: &mut String) -> Option<()> {
+        let here = match self.only {
+            Only::All => true,
+            Only::First => t == 0,
+            Only::Last => t + 1 == x.len(),
+        };
+        if !here {
+            return None;
+        }
+        out.clear();
+        for piece in &self.pieces {
+            let Cell { channel, offset, part, named_ends } = match piece {
+                Piece::Text(text) => {
+                    out.push_str(text);
+                    continue;
+                }
+                Piece::Cell(cell) => cell,
+            };
+            let at = t as i64 + offset;
+            let symbol = usize::try_from(at).ok().and_then(|at| x.symbol(*channel).get(at));
+            match symbol {
+                Some(&symbol) => push_part(x.symbol_name(*channel, symbol)?, part, out)?,
+                None if *named_ends => {
+                    let beyond = if at < 0 { at } else { at - x.len() as i64 + 1 };
+                    let _ = write!(out, "_B{beyond:+}");
+                }
+                None => return None,
+            }
+        }
+        Some(())
+    }
+}
+
+fn push_part(symbol: &str, part: &Part, out: &mut String) -> Option<()> {
+    match part {
+        Part::Whole => out.push_str(symbol),
+        Part::Lower => symbol.chars().flat_map(char::to_lowercase).for_each(|c| out.push(c)),
+        Part::Test(pattern) => out.push_str(if pattern.find(symbol).is_some() { "true" } else { "false" }),
+        Part::Match(pattern, lower) => {
+            let part = if *lower { &Part::Lower } else { &Part::Whole };
+            push_part(&symbol[pattern.find(symbol).unwrap_or_default()], part, out)?;
+        }
+        Part::Prefix(n) => {
+            let end = symbol.char_indices().map(|(at, c)| at + c.len_utf8()).nth(n - 1)?;
+            out.push_str(&symbol[..end]);
+        }
+        Part::Suffix(n) => {
+            let (start, _) = symbol.char_indices().rev().nth(n - 1)?;
+            out.push_str(&symbol[start..]);
+        }
+        Part::Shape => {
+            let mut last = None;
+            for c in symbol.chars() {
+                let class = match c {
+                    _ if c.is_uppercase() => 'A',
+                    _ if c.is_alphabetic() => 'a',
+                    _ if c.is_numeric() => '0',
+                    _ => c,
+                };
+                if last != Some(class) {
+                    let _ = out.write_char(class);
+                }
+                last = Some(class);
+            }
+        }
+    }
+    Some(())
+}
+
+fn for_each_attribute(templates: &[Bound], x: &Sequence<'_>, t: usize, mut f: impl FnMut(&str)) {
+    let mut attribute = String::new();
+    for template in templates {
+        if template.write(x, t, &mut attribute).is_some() {
+            f(&attribute);
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted {
+    templates: Vec<Bound>,
+    attributes: Alphabet,
+}
+
+#[typetag::serde(name = "template")]
+impl Encoder for Fitted {
+    fn observations(&self, _schema: &Schema) -> Vec<Observation> {
+        self.attributes.names().iter().map(Observation::new).collect()
+    }
+
+    fn plain(&self) -> Option<usize> {
+        Some(self.attributes.len())
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        let channels = self.templates.iter().flat_map(Bound::channels);
+        super::require_channels(schema, channels, "symbols")
+    }
+
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        for t in 0..x.len() {
+            for_each_attribute(&self.templates, x, t, |attribute| {
+                self.attributes.number(attribute).into_iter().for_each(|g| out.push(g, 1.0));
+            });
+            out.end_row();
+        }
+    }
+}

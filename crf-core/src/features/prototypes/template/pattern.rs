@@ -1,0 +1,153 @@
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// A small regular expression, with what Wapiti's templates allow: `.` for any character, `\d` for a digit, `\l` for a
+/// small letter, `\u` for a capital, `\a` for a letter, `\w` for a letter or digit, `\p` for punctuation, `\s` for a
+/// space, the capital of each for its opposite, `*` and `?` behind one of these or a character, and `^` and `$` for the ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(in crate::features::prototypes) struct Pattern {
+    text: String,
+    from_start: bool,
+    to_end: bool,
+    steps: Vec<(One, Times)>,
+}
+
+/// What one character may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum One {
+    Any,
+    Is(char),
+    /// One of a class, or, when false, none of it.
+    Class(char, bool),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Times {
+    Once,
+    AtMostOnce,
+    AnyNumber,
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Pattern::new(&text).ok_or_else(|| format!("`{text}` is no pattern"))
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.text
+    }
+}
+
+impl Pattern {
+    /// Reads a pattern, if it is one.
+    pub(in crate::features::prototypes) fn new(text: &str) -> Option<Self> {
+        let from_start = text.starts_with('^');
+        let mut rest = text[usize::from(from_start)..].chars().peekable();
+        let (mut to_end, mut steps) = (false, Vec::new());
+        while let Some(c) = rest.next() {
+            let one = match c {
+                '$' if rest.peek().is_none() => {
+                    to_end = true;
+                    break;
+                }
+                '.' => One::Any,
+                '*' | '?' => return None,
+                '\\' => match rest.next()? {
+                    class @ ('d' | 'l' | 'u' | 'a' | 'w' | 'p' | 's') => One::Class(class, true),
+                    class @ ('D' | 'L' | 'U' | 'A' | 'W' | 'P' | 'S') => {
+                        One::Class(class.to_ascii_lowercase(), false)
+                    }
+                    other => One::Is(other),
+                },
+                other => One::Is(other),
+            };
+            let times = match rest.peek() {
+                Some('*') => Times::AnyNumber,
+                Some('?') => Times::AtMostOnce,
+                _ => Times::Once,
+            };
+            if times != Times::Once {
+                rest.next();
+            }
+            steps.push((one, times));
+        }
+        Some(Pattern { text: text.to_owned(), from_start, to_end, steps })
+    }
+
+    /// Where the first match in `text` begins and ends, as long as can be from there on.
+    pub(in crate::features::prototypes) fn find(&self, text: &str) -> Option<Range<usize>> {
+        let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        let starts = starts.take(if self.from_start { 1 } else { usize::MAX });
+        starts.into_iter().find_map(|start| Some(start..start + self.matched(&self.steps, &text[start..])?))
+    }
+
+    /// How much of the start of `text` matches, as many characters as possible for each step first.
+    fn matched(&self, steps: &[(One, Times)], text: &str) -> Option<usize> {
+        let Some((&(one, times), later)) = steps.split_first() else {
+            return (!self.to_end || text.is_empty()).then_some(0);
+        };
+        let most = match times {
+            Times::AnyNumber => usize::MAX,
+            _ => 1,
+        };
+        let ends = text.char_indices().take_while(|&(_, c)| one.allows(c)).take(most);
+        let ends: Vec<usize> = ends.map(|(at, c)| at + c.len_utf8()).collect();
+        let none = if times == Times::Once { None } else { Some(0) };
+        let mut lengths = none.into_iter().chain(ends).rev();
+        lengths.find_map(|length| Some(length + self.matched(later, &text[length..])?))
+    }
+}
+
+impl One {
+    fn allows(self, c: char) -> bool {
+        match self {
+            One::Any => true,
+            One::Is(other) => c == other,
+            One::Class(class, wanted) => {
+                let is = match class {
+                    'd' => c.is_numeric(),
+                    'l' => c.is_lowercase(),
+                    'u' => c.is_uppercase(),
+                    'a' => c.is_alphabetic(),
+                    'w' => c.is_alphanumeric(),
+                    's' => c.is_whitespace(),
+                    _ => !c.is_alphanumeric() && !c.is_whitespace() && !c.is_control(),
+                };
+                is == wanted
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_documented() {
+        for (pattern, text, want) in [
+            ("\\u", "aBc", Some(1..2)),
+            ("^\\u", "aBc", None),
+            ("\\d*$", "ab12", Some(2..4)),
+            ("^.?.?", "é", Some(0..2)),
+            ("^.?.?", "abc", Some(0..2)),
+            ("^\\U*$", "abc1", Some(0..4)),
+            ("^\\U*$", "abC1", None),
+            ("a\\.b", "xa.b", Some(1..4)),
+            ("\\p", "U.S", Some(1..2)),
+            ("", "abc", Some(0..0)),
+            ("x*y", "xxxy", Some(0..4)),
+            (".*c", "abcabc", Some(0..6)),
+        ] {
+            assert_eq!(Pattern::new(pattern).and_then(|p| p.find(text)), want, "`{pattern}` in `{text}`");
+        }
+        assert_eq!(Pattern::new("*a"), None);
+        assert_eq!(Pattern::new("a\\"), None);
+    }
+}

@@ -1,0 +1,199 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::data::dataset::{Dataset, Sequence};
+use crate::data::schema::Schema;
+use crate::error::{Result, require};
+use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototypes::RawValue;
+use crate::features::prototypes::inner::Inner;
+use crate::plugin::{Named, named};
+
+/// Another prototype's values taken together over the positions around t, cut off at the ends of the
+/// sequence.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Window {
+    /// How many positions before t belong to the window.
+    pub before: u32,
+    /// How many positions after t belong to it.
+    pub after: u32,
+    /// How the values are taken together.
+    pub over: Over,
+    /// What is looked at.
+    #[serde(deserialize_with = "named")]
+    #[schemars(with = "Named")]
+    pub of: Box<dyn Prototype>,
+}
+
+/// How the values in a window become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// One when any value is not zero.
+    Any,
+    /// One when no value is zero.
+    All,
+    /// The mean.
+    Mean,
+}
+
+impl Over {
+    pub(crate) const ALL: [Over; 3] = [Over::Any, Over::All, Over::Mean];
+
+    /// Its name in names of functions.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Over::Any => "any",
+            Over::All => "all",
+            Over::Mean => "mean",
+        }
+    }
+
+    /// The value of a window of `width` positions.
+    fn of(self, window: &Slide, width: usize) -> f64 {
+        match self {
+            Over::Any => f64::from(window.non_zeros > 0),
+            Over::All => f64::from(window.non_zeros == width),
+            Over::Mean => window.sum.high / width as f64,
+        }
+    }
+
+    /// Adds to `out` the value of the window around each of the given values.
+    pub(crate) fn slide(self, values: &[f64], before: u32, after: u32, out: &mut Vec<f64>) {
+        let mut window = Slide::default();
+        let (mut start, mut end) = (0, 0);
+        for t in 0..values.len() {
+            while end < values.len().min(t + after as usize + 1) {
+                window.enter(values[end]);
+                end += 1;
+            }
+            while start < t.saturating_sub(before as usize) {
+                window.leave(values[start]);
+                start += 1;
+            }
+            out.push(self.of(&window, end - start));
+        }
+    }
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Window { before: 1, after: 0, over: Over::Mean, of: Box::new(RawValue::default()) }
+    }
+}
+
+crate::plugin!("prototype", Window, "window");
+
+#[typetag::serde(name = "window")]
+impl Prototype for Window {
+    fn check(&self) -> Result<()> {
+        require(self.before > 0 || self.after > 0, "before", "above 0, or `after` above 0", self.before)?;
+        self.of.check()
+    }
+
+    fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
+        let Window { before, after, over, .. } = *self;
+        Ok(Box::new(Fitted { before, after, over, of: Inner::fit(&*self.of, train)? }))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted {
+    before: u32,
+    after: u32,
+    over: Over,
+    of: Inner,
+}
+
+#[typetag::serde(name = "window")]
+impl Encoder for Fitted {
+    fn observations(&self, schema: &Schema) -> Vec<Observation> {
+        let over = self.over.name();
+        let of = self.of.observations(schema);
+        let taken = of.into_iter().map(|g| Observation {
+            name: format!("{over}({}, {:+}..{:+})", g.name, -i64::from(self.before), self.after),
+            group: None,
+            constant: g
+                .constant
+                .map(|value| if self.over == Over::Mean { value } else { f64::from(value != 0.0) }),
+            labels: g.labels,
+        });
+        taken.collect()
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        self.of.check(schema)
+    }
+
+    /// Sums slide along the sequence, so that a position costs the same whatever the width of the window.
+    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+        let block = self.of.encode(x);
+        let mut window = vec![Slide::default(); self.of.len() as usize];
+        let (mut start, mut end) = (0, 0);
+        for t in 0..block.len() {
+            while end < block.len().min(t + self.after as usize + 1) {
+                block.row(end).for_each(|(g, value)| window[g as usize].enter(value));
+                end += 1;
+            }
+            while start < t.saturating_sub(self.before as usize) {
+                block.row(start).for_each(|(g, value)| window[g as usize].leave(value));
+                start += 1;
+            }
+            let width = end - start;
+            for (g, window) in window.iter().enumerate().filter(|(_, window)| window.non_zeros > 0) {
+                let value = self.over.of(window, width);
+                if value != 0.0 {
+                    out.push(g as u32, value);
+                }
+            }
+            out.end_row();
+        }
+    }
+}
+
+/// What is known of the values in a window that moves.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slide {
+    non_zeros: usize,
+    sum: Sum,
+}
+
+impl Slide {
+    fn enter(&mut self, value: f64) {
+        if value != 0.0 {
+            self.non_zeros += 1;
+            self.sum.add(value);
+        }
+    }
+
+    fn leave(&mut self, value: f64) {
+        if value != 0.0 {
+            self.non_zeros -= 1;
+            self.sum.add(-value);
+            if self.non_zeros == 0 {
+                self.sum = Sum::default();
+            }
+        }
+    }
+}
+
+/// A sum that keeps what rounding takes away, so that a large value leaves no trace once it has left the
+/// window.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    high: f64,
+    low: f64,
+}
+
+impl Sum {
+    /// Knuth (1969), §4.2.2, theorem B, gives what rounding took from `high`; Dekker (1971) puts both in
+    /// order.
+    fn add(&mut self, value: f64) {
+        let sum = self.high + value;
+        let part = sum - self.high;
+        let rest = self.low + ((self.high - (sum - part)) + (value - part));
+        self.high = sum + rest;
+        self.low = rest - (self.high - sum);
+    }
+}

@@ -1,0 +1,183 @@
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use super::plan::Term;
+use super::syntax::{Expression, Quoted};
+use crate::data::schema::{ChannelKind, Schema};
+use crate::error::{Error, Result};
+
+/// The objects that real channels speak of: `robot1.x` is field `x` of object `robot1`.
+///
+/// An object's class is its name without the digits at its end; a config may name more classes.
+#[derive(Debug)]
+pub(super) struct Objects {
+    channels: HashMap<String, usize>,
+    classes: BTreeMap<String, Vec<Arc<str>>>,
+    objects: Vec<Arc<str>>, // in the order of the channels
+}
+
+impl Objects {
+    pub(super) fn new(schema: &Schema, more: &BTreeMap<String, Vec<String>>) -> Result<Self> {
+        let mut found = Objects { channels: HashMap::new(), classes: BTreeMap::new(), objects: Vec::new() };
+        for (c, channel) in schema.channels().iter().enumerate() {
+            if channel.kind != ChannelKind::Real {
+                continue;
+            }
+            found.channels.insert(channel.name.clone(), c);
+            if let Some((object, _)) = channel.name.rsplit_once('.')
+                && found.object(object).is_none()
+            {
+                let object: Arc<str> = object.into();
+                found.objects.push(object.clone());
+                found.classes.entry(class_of(&object).to_owned()).or_default().push(object);
+            }
+        }
+        for (class, members) in more {
+            let mut objects: Vec<Arc<str>> = Vec::new();
+            for member in members {
+                match found.object(member) {
+                    Some(object) => objects.push(object.clone()),
+                    None => objects.extend(found.class(member)?.iter().cloned()),
+                }
+            }
+            let mut seen = HashSet::new();
+            objects.retain(|object| seen.insert(object.clone()));
+            if found.classes.insert(class.clone(), objects).is_some() {
+                let want = "names that are no classes yet";
+                return Err(Error::setting("classes", want, format!("`{class}`")));
+            }
+        }
+        Ok(found)
+    }
+
+    pub(super) fn object(&self, name: &str) -> Option<&Arc<str>> {
+        self.objects.iter().find(|object| &***object == name)
+    }
+
+    /// The members of a class.
+    pub(super) fn class(&self, name: &str) -> Result<&[Arc<str>]> {
+        let known = || Error::unknown("class of objects", name, self.classes.keys().map(String::as_str));
+        Ok(self.classes.get(name).ok_or_else(known)?)
+    }
+
+    /// The channel of an object's field.
+    pub(super) fn field(&self, object: &str, field: &str) -> Result<usize> {
+        if self.object(object).is_none() {
+            return Err(Error::unknown("object", object, self.objects.iter().map(|object| &**object)));
+        }
+        self.channels.get(&format!("{object}.{field}")).copied().ok_or_else(|| {
+            let fields = self.channels.keys().filter_map(|name| name.rsplit_once('.'));
+            let mut known: Vec<&str> =
+                fields.filter(|entry| entry.0 == object).map(|entry| entry.1).collect();
+            known.sort_unstable();
+            Error::unknown("field", field, known).at(format!("object `{object}`"))
+        })
+    }
+
+    /// The channel of that name.
+    pub(super) fn channel(&self, name: &str) -> Option<usize> {
+        self.channels.get(name).copied()
+    }
+
+    /// Adds the objects that an expression names, by themselves or by what is bound; `free` names are variables.
+    pub(super) fn named(
+        &self,
+        of: &Expression,
+        bindings: &Bindings,
+        free: &[&str],
+        named: &mut HashSet<Arc<str>>,
+    ) {
+        if let Expression::Name(word) | Expression::Field(word, _) = of {
+            let object = match bindings.get(&word.text) {
+                _ if free.contains(&word.text.as_str()) => None,
+                Some(Bound::Object(object)) => Some(object),
+                Some(_) => None,
+                None => self.object(&word.text),
+            };
+            named.extend(object.cloned());
+        }
+        of.for_each_part(|part| self.named(part, bindings, free, named));
+    }
+
+    /// All names of channels and objects.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.channels.keys().map(String::as_str).collect();
+        names.extend(self.objects.iter().map(|object| &**object));
+        names.sort_unstable();
+        names
+    }
+}
+
+fn class_of(object: &str) -> &str {
+    match object.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_') {
+        "" => object,
+        class => class,
+    }
+}
+
+/// What names stand for: variables of a rule, or parameters of a definition.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Bindings(Vec<(String, Bound)>);
+
+/// What one name stands for.
+#[derive(Debug, Clone)]
+pub(super) enum Bound {
+    Object(Arc<str>),
+    Number(f64),
+    Term(Term),
+}
+
+impl Bindings {
+    pub(super) fn push(&mut self, name: &str, bound: Bound) {
+        self.0.push((name.to_owned(), bound));
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.0.pop();
+    }
+
+    /// What a name stands for; the last binding counts.
+    pub(super) fn get(&self, name: &str) -> Option<&Bound> {
+        self.0.iter().rfind(|entry| entry.0 == name).map(|entry| &entry.1)
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<f64> {
+        match self.get(name) {
+            Some(Bound::Number(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether a variable already stands for the object.
+    pub(super) fn has(&self, object: &str) -> bool {
+        self.0.iter().any(|entry| matches!(&entry.1, Bound::Object(other) if &**other == object))
+    }
+
+    /// The name, or what it stands for.
+    pub(super) fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.get(name) {
+            Some(Bound::Object(object)) => write!(f, "{}", Quoted(object)),
+            Some(Bound::Number(value)) => write!(f, "{value}"),
+            Some(Bound::Term(_)) | None if name == "y" => f.write_str("`y`"),
+            Some(Bound::Term(_)) | None => write!(f, "{}", Quoted(name)),
+        }
+    }
+
+    /// A label as a rule writes it, with the values of variables: `i`, or `marks {i}`.
+    pub(super) fn label(&self, label: &str) -> String {
+        let value = |name: &str| match self.get(name) {
+            Some(Bound::Object(object)) => Some(object.to_string()),
+            Some(Bound::Number(value)) => Some(value.to_string()),
+            Some(Bound::Term(_)) | None => None,
+        };
+        if let Some(value) = value(label) {
+            return value;
+        }
+        let names = self.0.iter().map(|entry| &entry.0);
+        names.fold(label.to_owned(), |label, name| match value(name) {
+            Some(value) => label.replace(&format!("{{{name}}}"), &value),
+            None => label,
+        })
+    }
+}

@@ -1,0 +1,248 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::data::graph::{Graph, Shape, offsets};
+use crate::error::{Error, Result};
+use crate::{Label, Seed};
+
+/// Log potentials of one instance: p(y) ∝ exp(Σ_n node(n, y_n) + Σ_e table(e, y_u, y_v)).
+///
+/// They may be edited before inference: clamping, loss augmentation and forbidden labels are edits of `node`, not
+/// features of every algorithm. An entry of −∞ forbids; +∞ and NaN are what [`Potentials::find_bad`] looks for.
+#[derive(Debug)]
+pub struct Potentials<'a> {
+    shape: Shape<'a>,
+    node: &'a mut [f64], // [nodes × labels]
+    tables: Tables<'a>,
+}
+
+/// Edge tables, each stored once however many edges use it.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables<'a> {
+    /// All tables one behind the other, each row by row: tail label, then head label.
+    pub values: &'a [f64],
+    /// Where each table starts, and where the last one ends.
+    pub starts: &'a [usize],
+    /// Which table each edge uses.
+    pub of_edge: EdgeTables<'a>,
+    /// Two sets of tables with one version hold the same numbers, so that a kernel can keep what it made of them.
+    pub version: u64,
+}
+
+/// Which table an edge uses.
+#[derive(Debug, Clone, Copy)]
+pub enum EdgeTables<'a> {
+    /// All edges use the first table.
+    Shared,
+    /// Edge `e` uses table `[e]`.
+    Each(&'a [u32]),
+}
+
+impl EdgeTables<'_> {
+    /// The table of edge `e`.
+    #[inline]
+    pub fn table(&self, e: usize) -> usize {
+        match self {
+            EdgeTables::Shared => 0,
+            EdgeTables::Each(of_edge) => of_edge[e] as usize,
+        }
+    }
+}
+
+impl<'a> Tables<'a> {
+    /// A version that no other set of tables has.
+    pub fn new_version() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The table of edge `e`.
+    #[inline]
+    pub fn of(&self, e: usize) -> &'a [f64] {
+        let table = self.of_edge.table(e);
+        &self.values[self.starts[table]..self.starts[table + 1]]
+    }
+}
+
+impl<'a> Potentials<'a> {
+    /// Potentials on a graph; sizes are checked here, so that inner loops need not.
+    pub fn new(shape: Shape<'a>, node: &'a mut [f64], tables: Tables<'a>) -> Result<Self> {
+        let n_nodes = shape.n_nodes();
+        let want = shape.node_at(n_nodes);
+        if node.len() != want {
+            return Err(Error::data(format!("expected {want} node potentials, got {}", node.len())));
+        }
+        if let EdgeTables::Each(of_edge) = tables.of_edge
+            && of_edge.len() != shape.n_edges()
+        {
+            return Err(Error::data(format!(
+                "expected tables for {} edges, got {}",
+                shape.n_edges(),
+                of_edge.len()
+            )));
+        }
+        for e in 0..shape.n_edges() {
+            let (u, v) = shape.ends(e);
+            let (table, want) = (tables.of_edge.table(e), shape.card(u) * shape.card(v));
+            let range = tables.starts.get(table).zip(tables.starts.get(table + 1));
+            if range.is_none_or(|(&start, &end)| end > tables.values.len() || start + want != end) {
+                return Err(Error::data(format!(
+                    "edge {e} needs a table of {want} numbers, table {table} is not one"
+                )));
+            }
+            if matches!((shape, tables.of_edge), (Shape::Chain { .. }, EdgeTables::Shared)) {
+                break;
+            }
+        }
+        Ok(Potentials { shape, node, tables })
+    }
+
+    /// The pieces, to make other potentials of.
+    pub(crate) fn into_parts(self) -> (Shape<'a>, &'a mut [f64], Tables<'a>) {
+        (self.shape, self.node, self.tables)
+    }
+
+    /// The graph.
+    pub fn shape(&self) -> Shape<'a> {
+        self.shape
+    }
+
+    /// Node potentials, node by node.
+    pub fn node(&self) -> &[f64] {
+        self.node
+    }
+
+    /// Node potentials for editing.
+    pub fn node_mut(&mut self) -> &mut [f64] {
+        self.node
+    }
+
+    /// Edge tables.
+    pub fn tables(&self) -> &Tables<'a> {
+        &self.tables
+    }
+
+    /// Makes known labels certain: all others of their nodes become impossible.
+    pub fn clamp(&mut self, known: &[Option<Label>]) {
+        assert_eq!(known.len(), self.shape.n_nodes(), "one entry per node");
+        for (n, label) in known.iter().enumerate() {
+            if let Some(label) = label {
+                let range = self.shape.node_at(n)..self.shape.node_at(n + 1);
+                for (y, potential) in self.node[range].iter_mut().enumerate() {
+                    if y != *label as usize {
+                        *potential = f64::NEG_INFINITY;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The log potential of a labelling.
+    pub fn score(&self, labels: &[Label]) -> f64 {
+        assert_eq!(labels.len(), self.shape.n_nodes(), "one label per node");
+        let node = labels.iter().enumerate().map(|(n, &y)| self.node[self.shape.node_at(n) + y as usize]);
+        let edge = (0..self.shape.n_edges()).map(|e| {
+            let (u, v) = self.shape.ends(e);
+            self.tables.of(e)[labels[u] as usize * self.shape.card(v) + labels[v] as usize]
+        });
+        node.sum::<f64>() + edge.sum::<f64>()
+    }
+
+    /// The first potential that is NaN or +∞, in words, if there is one.
+    pub fn find_bad(&self) -> Option<String> {
+        let bad = |x: &f64| x.is_nan() || *x == f64::INFINITY;
+        if let Some(at) = self.node.iter().position(bad) {
+            let n = (0..self.shape.n_nodes()).rfind(|&n| self.shape.node_at(n) <= at).unwrap_or(0);
+            return Some(format!("potential {} of position {}", self.node[at], n + 1));
+        }
+        (0..self.shape.n_edges()).find_map(|e| {
+            let bad = self.tables.of(e).iter().find(|x| bad(x))?;
+            Some(format!("potential {bad} on the edge into position {}", self.shape.ends(e).1 + 1))
+        })
+    }
+}
+
+/// Potentials that own their memory, for tests, benches and callers outside of training.
+#[derive(Debug, Clone)]
+pub struct OwnedPotentials {
+    shape: OwnedShape,
+    /// Node potentials.
+    pub node: Vec<f64>,
+    /// All tables, one behind the other.
+    pub tables: Vec<f64>,
+    /// The table of each edge; empty when all use the first.
+    pub of_edge: Vec<u32>,
+    starts: Vec<usize>,
+}
+
+#[derive(Debug, Clone)]
+enum OwnedShape {
+    Chain { len: usize, labels: usize },
+    Graph(Graph),
+}
+
+impl OwnedShape {
+    fn view(&self) -> Shape<'_> {
+        match self {
+            OwnedShape::Chain { len, labels } => Shape::Chain { len: *len, labels: *labels },
+            OwnedShape::Graph(graph) => Shape::Graph(graph),
+        }
+    }
+}
+
+impl OwnedPotentials {
+    /// A chain; `of_edge` is empty when all edges use the one table.
+    pub fn chain(len: usize, labels: usize, node: Vec<f64>, tables: Vec<f64>, of_edge: Vec<u32>) -> Self {
+        let size = labels * labels;
+        let starts = (0..=tables.len() / size).map(|k| k * size).collect();
+        OwnedPotentials { shape: OwnedShape::Chain { len, labels }, node, tables, of_edge, starts }
+    }
+
+    /// A chain with potentials drawn uniformly between `-scale` and `scale`.
+    pub fn random(len: usize, labels: usize, scale: f64, seed: &Seed) -> Self {
+        use rand::RngExt as _;
+        let mut rng = seed.rng();
+        let mut draw =
+            |n: usize| (0..n).map(|_| scale * (2.0 * rng.random::<f64>() - 1.0)).collect::<Vec<_>>();
+        let (node, tables) = (draw(len * labels), draw(labels * labels));
+        OwnedPotentials::chain(len, labels, node, tables, Vec::new())
+    }
+
+    /// Any graph with tables of any sizes; `of_edge` is empty when all edges use the one table.
+    ///
+    /// What does not fit the graph is refused, and so is a number that no potential can be.
+    pub fn graph<T: AsRef<[f64]>>(
+        graph: Graph,
+        node: Vec<f64>,
+        tables: &[T],
+        of_edge: Vec<u32>,
+    ) -> Result<Self> {
+        let starts = offsets(tables.iter().map(|table| table.as_ref().len()));
+        let tables = tables.iter().flat_map(|table| table.as_ref()).copied().collect();
+        let mut owned = OwnedPotentials { shape: OwnedShape::Graph(graph), node, tables, of_edge, starts };
+        match owned.try_view()?.find_bad() {
+            Some(bad) => Err(Error::NotFinite(bad)),
+            None => Ok(owned),
+        }
+    }
+
+    /// The graph.
+    pub fn shape(&self) -> Shape<'_> {
+        self.shape.view()
+    }
+
+    /// A view for inference, with a version of its own: the tables may have been edited since the last one.
+    ///
+    /// # Panics
+    /// When a chain was made with the wrong sizes, or a vector's length was changed.
+    pub fn view(&mut self) -> Potentials<'_> {
+        self.try_view().expect("owned potentials have matching sizes")
+    }
+
+    fn try_view(&mut self) -> Result<Potentials<'_>> {
+        let of_edge =
+            if self.of_edge.is_empty() { EdgeTables::Shared } else { EdgeTables::Each(&self.of_edge) };
+        let version = Tables::new_version();
+        let tables = Tables { values: &self.tables, starts: &self.starts, of_edge, version };
+        Potentials::new(self.shape.view(), &mut self.node, tables)
+    }
+}

@@ -1,0 +1,150 @@
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Seed;
+use crate::error::{Error, Result};
+use crate::features::encoded_dataset::Corpus;
+use crate::features::feature_map::FeatureMap;
+use crate::inference::algorithm::Inference;
+use crate::inference::answers::Stop;
+use crate::models::constraints::Forbidden;
+use crate::models::model::{BoundModel, Model};
+
+/// Makes a model from labelled data.
+#[typetag::serde(tag = "type")]
+pub trait Learner: Debug + Send + Sync {
+    /// Rejects settings that can never work, before any data is read.
+    fn check(&self) -> Result<()>;
+    /// Trains a model.
+    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit>;
+}
+
+/// What a learner learns from.
+#[derive(Debug, Clone, Copy)]
+pub struct Problem<'a> {
+    /// Encoded training data.
+    pub train: &'a Corpus,
+    /// Encoded data for choices made during training.
+    pub valid: Option<&'a Corpus>,
+    /// The features the model may have.
+    pub map: &'a Arc<FeatureMap>,
+    /// How expectations and decodings are computed.
+    pub inference: &'a dyn Inference,
+    /// A model to begin with.
+    pub start: Option<&'a dyn Model>,
+    /// Which labellings are impossible.
+    pub forbidden: Option<&'a Forbidden>,
+}
+
+impl<'a> Problem<'a> {
+    /// A problem with neither validation data, nor a model to begin with, nor constraints.
+    pub fn new(train: &'a Corpus, map: &'a Arc<FeatureMap>, inference: &'a dyn Inference) -> Self {
+        Problem { train, valid: None, map, inference, start: None, forbidden: None }
+    }
+
+    /// Binds a model to a corpus under the problem's constraints.
+    pub fn bind<'m>(&self, model: &'m dyn Model, x: &'m Corpus) -> Result<Box<dyn BoundModel + 'm>>
+    where
+        'a: 'm,
+    {
+        self.forbidden.map_or_else(|| model.bind(x), |forbidden| forbidden.bind(model, x))
+    }
+
+    /// The weights of the model to begin with, or zeros.
+    pub fn start_weights(&self) -> Result<Vec<f64>> {
+        match self.start.map(|model| model.log_linear()) {
+            None => Ok(vec![0.0; self.map.len()]),
+            Some(Some(model)) if model.map() == self.map => Ok(model.weights().to_vec()),
+            Some(_) => Err(Error::data("the model to start from has other features than the one to train")),
+        }
+    }
+}
+
+/// What a training run is given beside its data: random numbers, and somebody who watches.
+pub struct Run<'a> {
+    /// Where all randomness comes from.
+    pub seed: Seed,
+    observer: &'a mut dyn FnMut(&Iteration) -> Next,
+    began: Instant,
+}
+
+impl<'a> Run<'a> {
+    /// A run whose iterations are shown to `observer`, who may stop it.
+    pub fn new(seed: Seed, observer: &'a mut dyn FnMut(&Iteration) -> Next) -> Self {
+        Run { seed, observer, began: Instant::now() }
+    }
+
+    /// Shows an iteration to the observer.
+    pub fn observe(&mut self, iteration: &Iteration) -> Next {
+        (self.observer)(iteration)
+    }
+
+    /// Seconds since the run began.
+    pub fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+}
+
+impl Debug for Run<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Go on.
+    Continue,
+    /// End with what there is.
+    Stop,
+}
+
+/// One line of a training trace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Iteration {
+    /// Counted from 1.
+    pub iteration: u32,
+    /// The objective with its penalty, which the learner minimises.
+    pub objective: f64,
+    /// The length of its (pseudo-)gradient.
+    pub gradient_norm: f64,
+    /// How many weights are not zero.
+    pub non_zeros: usize,
+    /// How often the objective was evaluated so far.
+    pub evaluations: u32,
+    /// The loss on the validation data, where they are watched.
+    pub holdout: Option<f64>,
+    /// A lower bound on what the objective can become, of learners that have a dual problem.
+    pub dual: Option<f64>,
+    /// Seconds since training began.
+    pub seconds: f64,
+}
+
+impl Iteration {
+    /// How far the objective may be from its minimum, of learners that know.
+    pub fn gap(&self) -> Option<f64> {
+        self.dual.map(|dual| self.objective - dual)
+    }
+}
+
+/// How training went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// One entry per iteration; none for a learner that does not iterate.
+    pub iterations: Vec<Iteration>,
+    /// Why it ended.
+    pub stop: Stop,
+}
+
+/// A trained model and how it came about.
+#[derive(Debug)]
+pub struct Fit {
+    /// The model.
+    pub model: Box<dyn Model>,
+    /// The way there.
+    pub trace: Trace,
+}

@@ -1,0 +1,34 @@
+use std::fmt::Debug;
+
+use crate::error::Result;
+use crate::inference::answers::Stop;
+use crate::learning::learner::{Next, Problem, Run};
+
+/// Proposes ever larger sets of features; who asked chooses among them by data the selector never sees.
+#[typetag::serde(tag = "type")]
+pub trait Selector: Debug + Send + Sync {
+    /// Rejects settings that can never work, before any data is read.
+    fn check(&self) -> Result<()>;
+    /// Calls `emit` with one candidate after the other, small to large, until told to stop.
+    ///
+    /// Candidates are shown, not kept: a path over a million features never holds two of them.
+    fn path(
+        &self,
+        problem: &Problem<'_>,
+        run: &mut Run<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>) -> Result<Next>,
+    ) -> Result<Stop>;
+}
+
+/// One point of a selection path.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The chosen features, ascending numbers into the problem's feature map.
+    pub features: &'a [usize],
+    /// Their weights, when the selector fitted any.
+    pub weights: Option<&'a [f64]>,
+    /// The training objective of these weights.
+    pub objective: Option<f64>,
+    /// Seconds since selection began.
+    pub seconds: f64,
+}

@@ -1,0 +1,312 @@
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::data::dataset::Dataset;
+use crate::data::schema::Schema;
+use crate::error::{Error, Result};
+use crate::features::encoded_dataset::Corpus;
+use crate::features::spec::FittedFeatures;
+use crate::inference::potentials::{EdgeTables, Potentials, Tables};
+use crate::inference::scratch::Scratch;
+use crate::models::log_linear::LogLinear;
+use crate::models::model::{BoundModel, Model};
+use crate::plugin::{NameOrTable, name_or_table};
+use crate::{Label, Shape};
+
+/// Which labels may not follow each other, begin a sequence, or end it; a config may give just the scheme.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Constraints {
+    /// The rules of chunk labels such as `B-NP`, `I-NP` and `O`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<Scheme>,
+    /// Pairs of labels of which the second may not follow the first.
+    pub forbid: Vec<(String, String)>,
+    /// Labels that no sequence begins with.
+    pub never_first: Vec<String>,
+    /// Labels that no sequence ends with.
+    pub never_last: Vec<String>,
+}
+
+/// A way to write chunks as labels of positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// `B-x` begins a chunk, `I-x` goes on with it, `O` is outside.
+    Bio,
+    /// As `bio`, and `E-x` ends a chunk of several positions, `S-x` is one of a single position.
+    Bioes,
+}
+
+/// Constraints as the config's table has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[doc(hidden)]
+pub struct Table {
+    scheme: Option<Scheme>,
+    #[serde(default)]
+    forbid: Vec<(String, String)>,
+    #[serde(default)]
+    never_first: Vec<String>,
+    #[serde(default)]
+    never_last: Vec<String>,
+}
+
+impl NameOrTable<'_> for Constraints {
+    type Table = Table;
+    const EXPECTING: &'static str = "constraints: `bio`, `bioes`, or a table";
+
+    fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E> {
+        let scheme = Scheme::deserialize(StrDeserializer::new(name))?;
+        Ok(Constraints { scheme: Some(scheme), ..Constraints::default() })
+    }
+
+    fn from_table<E>(table: Table) -> Result<Self, E> {
+        let Table { scheme, forbid, never_first, never_last } = table;
+        Ok(Constraints { scheme, forbid, never_first, never_last })
+    }
+}
+
+impl<'de> Deserialize<'de> for Constraints {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        name_or_table(deserializer)
+    }
+}
+
+/// The part of a chunk that a label stands for, and the kind of chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece<'a> {
+    Outside,
+    Begin(&'a str),
+    Inside(&'a str),
+    End(&'a str),
+    Single(&'a str),
+}
+
+impl Scheme {
+    fn piece(self, label: &str) -> Result<Piece<'_>> {
+        let piece = match label.split_once('-') {
+            None if label == "O" => Some(Piece::Outside),
+            Some(("B", kind)) => Some(Piece::Begin(kind)),
+            Some(("I", kind)) => Some(Piece::Inside(kind)),
+            Some(("E", kind)) if self == Scheme::Bioes => Some(Piece::End(kind)),
+            Some(("S", kind)) if self == Scheme::Bioes => Some(Piece::Single(kind)),
+            _ => None,
+        };
+        piece.ok_or_else(|| {
+            let want = match self {
+                Scheme::Bio => "a scheme whose labels the data have: `O`, `B-…` and `I-…` for `bio`",
+                Scheme::Bioes => {
+                    "a scheme whose labels the data have: `O`, `B-…`, `I-…`, `E-…` and `S-…` for `bioes`"
+                }
+            };
+            Error::setting("constraints", want, format!("the label `{label}`"))
+        })
+    }
+
+    /// Whether a chunk goes on after `piece`, must go on, and of which kind it is.
+    fn goes_on<'a>(self, piece: Piece<'a>) -> (Option<&'a str>, bool) {
+        match piece {
+            Piece::Begin(kind) | Piece::Inside(kind) => (Some(kind), self == Scheme::Bioes),
+            Piece::Outside | Piece::End(_) | Piece::Single(_) => (None, false),
+        }
+    }
+
+    fn may_follow(self, before: Piece<'_>, after: Piece<'_>) -> bool {
+        let (open, must) = self.goes_on(before);
+        match after {
+            Piece::Inside(kind) | Piece::End(kind) => open == Some(kind),
+            Piece::Outside | Piece::Begin(_) | Piece::Single(_) => !must,
+        }
+    }
+}
+
+impl Constraints {
+    /// The constraints in numbers of labels; names that no label has are errors.
+    pub fn resolve(&self, schema: &Schema) -> Result<Forbidden> {
+        let labels = schema.labels();
+        let n = labels.len();
+        if schema.kinds().len() > 1 {
+            return Err(Error::data("constraints are for data whose positions are all of one kind"));
+        }
+        let mut forbidden =
+            Forbidden { n_labels: n, pairs: vec![false; n * n], first: vec![false; n], last: vec![false; n] };
+        if let Some(scheme) = self.scheme {
+            let pieces =
+                labels.names().iter().map(|label| scheme.piece(label)).collect::<Result<Vec<_>>>()?;
+            for (i, &before) in pieces.iter().enumerate() {
+                for (j, &after) in pieces.iter().enumerate() {
+                    forbidden.pairs[i * n + j] = !scheme.may_follow(before, after);
+                }
+                // The ends of a sequence are outside of every chunk.
+                forbidden.first[i] = !scheme.may_follow(Piece::Outside, before);
+                forbidden.last[i] = !scheme.may_follow(before, Piece::Outside);
+            }
+        }
+        let number = |name: &String| schema.label(0, name).map(|label| label as usize);
+        for (before, after) in &self.forbid {
+            forbidden.pairs[number(before)? * n + number(after)?] = true;
+        }
+        for (names, ends) in
+            [(&self.never_first, &mut forbidden.first), (&self.never_last, &mut forbidden.last)]
+        {
+            for name in names {
+                ends[number(name)?] = true;
+            }
+        }
+        Ok(forbidden)
+    }
+}
+
+/// Constraints in numbers of labels, on the first relation and on the first and last position.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Forbidden {
+    n_labels: usize,
+    pairs: Vec<bool>, // [labels × labels]
+    first: Vec<bool>, // [labels]
+    last: Vec<bool>,  // [labels]
+}
+
+/// Memory for tables in which forbidden pairs are impossible.
+#[derive(Debug, Default)]
+pub struct ConstrainedTables {
+    of: u64, // the version of the tables they were made of
+    version: u64,
+    done: Vec<bool>, // [tables]
+    values: Vec<f64>,
+}
+
+impl Forbidden {
+    /// Fails at the first known label that breaks a rule.
+    pub fn check(&self, data: &Dataset) -> Result<()> {
+        for i in 0..data.len() {
+            let labels = &data.labels()[data.range(i)];
+            for (label, forbidden, verb) in
+                [(labels.first(), &self.first, "begin"), (labels.last(), &self.last, "end")]
+            {
+                if let Some(&Some(label)) = label
+                    && forbidden.get(label as usize) == Some(&true)
+                {
+                    let message = format!("no sequence may {verb} with `{}`", data.label_name(0, label));
+                    return Err(broken(message, i));
+                }
+            }
+            for (t, pair) in labels.windows(2).enumerate() {
+                if let [Some(before), Some(after)] = *pair
+                    && let [i_before, i_after] = [before, after].map(|label| label as usize)
+                    && i_before.max(i_after) < self.n_labels
+                    && self.pairs[i_before * self.n_labels + i_after]
+                {
+                    let name = |label: Label| data.label_name(0, label);
+                    let message = format!("`{}` may not follow `{}`", name(after), name(before));
+                    return Err(broken(format!("position {}: {message}", t + 2), i));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds a model to a corpus, with what is forbidden made impossible.
+    pub fn bind<'a>(&'a self, model: &'a dyn Model, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+        if self.n_labels != x.data().schema().labels().len() {
+            return Err(Error::data("the constraints were made for other labels than the data have"));
+        }
+        Ok(Box::new(BoundConstrained { model: model.bind(x)?, forbidden: self }))
+    }
+
+    /// The same potentials with everything impossible that is forbidden.
+    pub fn apply<'s>(&self, p: Potentials<'s>, memory: &'s mut ConstrainedTables) -> Result<Potentials<'s>> {
+        let (shape, node, tables) = p.into_parts();
+        let n_nodes = shape.n_nodes();
+        let ends = [(0, &self.first), (n_nodes.saturating_sub(1), &self.last)];
+        for (n, forbidden) in ends.into_iter().filter(|_| n_nodes > 0) {
+            let node = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
+            forbid(node, forbidden);
+        }
+        let mut changed = memory.of != tables.version;
+        if changed {
+            memory.of = tables.version;
+            memory.values.clear();
+            memory.values.extend_from_slice(tables.values);
+            memory.done.clear();
+            memory.done.resize(tables.starts.len().saturating_sub(1), false);
+        }
+        let n_edges = match (shape, tables.of_edge) {
+            (Shape::Chain { len, .. }, EdgeTables::Shared) => len.saturating_sub(1).min(1),
+            _ => shape.n_edges(),
+        };
+        for e in (0..n_edges).filter(|&e| shape.relation(e) == 0) {
+            let table = tables.of_edge.table(e);
+            if !std::mem::replace(&mut memory.done[table], true) {
+                forbid(&mut memory.values[tables.starts[table]..tables.starts[table + 1]], &self.pairs);
+                changed = true;
+            }
+        }
+        if changed {
+            memory.version = Tables::new_version();
+        }
+        let tables = Tables { values: &memory.values, version: memory.version, ..tables };
+        Potentials::new(shape, node, tables)
+    }
+}
+
+fn broken(message: String, sequence: usize) -> Error {
+    Error::data(format!("{message}, say the constraints")).at(format!("sequence {}", sequence + 1))
+}
+
+fn forbid(potentials: &mut [f64], forbidden: &[bool]) {
+    for (potential, _) in potentials.iter_mut().zip(forbidden).filter(|(_, forbidden)| **forbidden) {
+        *potential = f64::NEG_INFINITY;
+    }
+}
+
+/// Another model under constraints.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Constrained {
+    model: Box<dyn Model>,
+    forbidden: Forbidden,
+}
+
+impl Constrained {
+    /// `model`, with what is forbidden made impossible.
+    pub fn new(model: Box<dyn Model>, forbidden: Forbidden) -> Self {
+        Constrained { model, forbidden }
+    }
+}
+
+#[typetag::serde(name = "constrained")]
+impl Model for Constrained {
+    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+        self.forbidden.bind(&*self.model, x)
+    }
+
+    fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
+        self.model.restore(features)
+    }
+
+    fn log_linear(&self) -> Option<&LogLinear> {
+        self.model.log_linear()
+    }
+
+    fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
+        self.model.describe(top, out);
+    }
+}
+
+struct BoundConstrained<'a> {
+    model: Box<dyn BoundModel + 'a>,
+    forbidden: &'a Forbidden,
+}
+
+/// What a worker keeps: the inner model's scratch, and the tables made of its own.
+#[derive(Debug, Default)]
+struct Memory {
+    inner: Scratch,
+    tables: ConstrainedTables,
+}
+
+impl BoundModel for BoundConstrained<'_> {
+    fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
+        let Memory { inner, tables } = scratch.of();
+        self.forbidden.apply(self.model.fill(i, inner)?, tables)
+    }
+}

@@ -1,0 +1,121 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::features::encoded_dataset::Corpus;
+use crate::features::feature_map::{FeatureMap, Links};
+use crate::features::spec::FittedFeatures;
+use crate::inference::potentials::Potentials;
+use crate::inference::scratch::Scratch;
+use crate::models::constant_scores::NodeBase;
+use crate::models::edge_scores::{EdgeScores, OwnTables};
+use crate::models::model::{BoundModel, Model};
+use crate::numeric::serde_numbers;
+
+/// p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight for each of its features (Vail 2008, equation 2.43).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
+pub struct LogLinear {
+    map: Arc<FeatureMap>,
+    #[serde(with = "serde_numbers")]
+    weights: Vec<f64>,
+}
+
+/// A model as a file has it.
+#[derive(Deserialize)]
+struct Unchecked {
+    map: Arc<FeatureMap>,
+    #[serde(with = "serde_numbers")]
+    weights: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for LogLinear {
+    type Error = Error;
+
+    fn try_from(Unchecked { map, weights }: Unchecked) -> Result<Self> {
+        LogLinear::new(map, weights)
+    }
+}
+
+impl LogLinear {
+    /// A model; every weight must be finite.
+    pub fn new(map: Arc<FeatureMap>, weights: Vec<f64>) -> Result<Self> {
+        if weights.len() != map.len() {
+            return Err(Error::data(format!("{} weights for {} features", weights.len(), map.len())));
+        }
+        if let Some(k) = weights.iter().position(|w| !w.is_finite()) {
+            return Err(Error::NotFinite(format!("the weight of `{}` is {}", map.name(k), weights[k])));
+        }
+        Ok(LogLinear { map, weights })
+    }
+
+    /// Which features there are.
+    pub fn map(&self) -> &Arc<FeatureMap> {
+        &self.map
+    }
+
+    /// The weight of each feature.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+}
+
+#[typetag::serde(name = "log-linear")]
+impl Model for LogLinear {
+    /// Reads weights where they stand: nothing here grows with the number of features.
+    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+        x.require(self.map.schema())?;
+        let (state, transition) = self.weights.split_at(self.map.state().len());
+        let (mut base, mut edges) = (NodeBase::new(&self.map), EdgeScores::new(&self.map, x));
+        base.update(&self.map, x, state);
+        edges.update(transition);
+        Ok(Box::new(Bound { links: self.map.state(), weights: state, x, base, edges }))
+    }
+
+    fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
+        Arc::make_mut(&mut self.map).restore(features)
+    }
+
+    fn log_linear(&self) -> Option<&LogLinear> {
+        Some(self)
+    }
+
+    fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
+        let mut order: Vec<usize> = (0..self.weights.len()).collect();
+        order.sort_by(|&a, &b| self.weights[b].abs().total_cmp(&self.weights[a].abs()));
+        order.into_iter().take(top).for_each(|k| out(&self.map.name(k), self.weights[k]));
+    }
+}
+
+/// A model and the corpus whose sequences are scored, once each.
+struct Bound<'a> {
+    links: &'a Links,
+    weights: &'a [f64], // of the state features
+    x: &'a Corpus,
+    base: NodeBase,
+    edges: EdgeScores<'a>,
+}
+
+/// Memory for one sequence's potentials.
+#[derive(Debug, Default)]
+struct Buffer {
+    node: Vec<f64>,
+    tables: OwnTables,
+}
+
+impl BoundModel for Bound<'_> {
+    fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
+        let (shape, start) = (self.x.data().shape(i), self.x.data().range(i).start);
+        let Buffer { node, tables } = scratch.of();
+        node.resize(shape.node_at(shape.n_nodes()), 0.0);
+        for n in 0..shape.n_nodes() {
+            let scores = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
+            scores.copy_from_slice(self.base.of(shape.kind(n)));
+            self.x
+                .nodes()
+                .for_each(start + n, |g, value| self.links.add_scores(self.weights, g, value, scores));
+        }
+        Potentials::new(shape, node, self.edges.tables(i, tables))
+    }
+}

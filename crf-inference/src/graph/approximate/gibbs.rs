@@ -1,0 +1,195 @@
+use crf_core::{
+    Beliefs, Bound, Decoded, EdgeBeliefs, Effort, Inference, Label, LogZ, Potentials, Result, Rng, Scratch,
+    Seed, Shape, Stop, require,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::errors::check_finite;
+use crate::graph::feasible::{self, local_score};
+use crate::log_domain::{draw, log_add, log_sum_exp};
+
+/// Gibbs sampling: marginals as averages over draws, with their standard error, on any graph.
+///
+/// Geman and Geman (1984), node after node. Averaged are conditional distributions, not the draws themselves (Gelfand
+/// and Smith 1990), so that a label which was never drawn has a probability and an error too. The largest standard error
+/// of a node marginal, by batch means, is the residual of the answer. log Z is estimated from the probability that a sweep
+/// leads to the best labelling (Chib 1995; Ritter and Tanner 1992), which is good on small graphs and rough on large ones; if no
+/// draw can lead there, the score of that labelling is given as a lower bound. Where much is forbidden or couplings
+/// are strong, draws may stay in a part of all labellings, and no error can show that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gibbs {
+    /// Number of the stream of random numbers; the same for every instance.
+    pub seed: u64,
+    /// Sweeps before the first draw that counts.
+    pub burn_in: u32,
+    /// Draws that count, rounded up to a multiple of 32.
+    pub samples: u32,
+    /// Sweeps from one such draw to the next.
+    pub thin: u32,
+}
+
+impl Default for Gibbs {
+    fn default() -> Self {
+        Gibbs { seed: 0, burn_in: 100, samples: 3200, thin: 1 }
+    }
+}
+
+/// Batches whose means tell the error.
+const BATCHES: u32 = 32;
+
+crf_core::plugin!("inference", Gibbs, "gibbs");
+
+/// What a worker keeps between instances.
+#[derive(Debug, Default)]
+struct Workspace {
+    labels: Vec<Label>,
+    best: Vec<Label>,
+    rows: Vec<f64>,    // [nodes × labels] conditional distributions of the last sweep
+    batch: Vec<f64>,   // [nodes × labels] their mean over the present batch
+    squares: Vec<f64>, // [nodes × labels] Σ over batches of squared means
+    edges: Vec<f64>,   // [edges × pairs]
+    pairs: Vec<f64>,   // [pairs]
+}
+
+#[typetag::serde(name = "gibbs")]
+impl Inference for Gibbs {
+    fn check(&self) -> Result<()> {
+        require(self.samples > 0, "samples", "at least 1", self.samples)?;
+        require(self.thin > 0, "thin", "at least 1", self.thin)
+    }
+
+    fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+        assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
+        let workspace: &mut Workspace = scratch.of();
+        let mut rng = self.burn(p, workspace)?;
+        let Workspace { labels, best, rows, batch, squares, edges, pairs } = workspace;
+        let shape = p.shape();
+        let wanted = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
+        edges.clear();
+        edges.resize(shape.edge_at(wanted), 0.0);
+        squares.clear();
+        squares.resize(out.node.len(), 0.0);
+        out.node.fill(0.0);
+        let (per_batch, mut log_lead) = (self.samples.div_ceil(BATCHES), f64::NEG_INFINITY);
+        for _ in 0..BATCHES {
+            batch.clear();
+            batch.resize(out.node.len(), 0.0);
+            for _ in 0..per_batch {
+                (0..self.thin).for_each(|_| sweep(p, labels, rows, &mut rng));
+                batch.iter_mut().zip(rows.iter()).for_each(|(sum, row)| *sum += row / f64::from(per_batch));
+                for e in 0..wanted {
+                    pair_distribution(p, e, labels, pairs);
+                    let sums = &mut edges[shape.edge_at(e)..shape.edge_at(e + 1)];
+                    sums.iter_mut().zip(pairs.iter()).for_each(|(sum, pair)| *sum += pair);
+                }
+                log_lead = log_add(log_lead, log_way(p, labels, best));
+            }
+            for ((mean, square), batch) in out.node.iter_mut().zip(squares.iter_mut()).zip(batch.iter()) {
+                *mean += batch / f64::from(BATCHES);
+                *square += batch * batch / f64::from(BATCHES);
+            }
+        }
+        let n_samples = f64::from(BATCHES) * f64::from(per_batch);
+        for e in 0..wanted {
+            let sums = &edges[shape.edge_at(e)..shape.edge_at(e + 1)];
+            out.edge.put(p, e, sums.iter().map(|sum| sum / n_samples));
+        }
+        let variances = out.node.iter().zip(squares.iter()).map(|(mean, square)| square - mean * mean);
+        let residual = (variances.fold(0.0, f64::max) / f64::from(BATCHES - 1)).sqrt();
+        let sweeps = BATCHES.saturating_mul(per_batch).saturating_mul(self.thin).saturating_add(self.burn_in);
+        let effort = Effort { stop: Stop::Budget, sweeps, residual };
+        let score = p.score(best);
+        Ok(match log_lead == f64::NEG_INFINITY {
+            true => LogZ { value: score, bound: Bound::Lower, effort },
+            false => LogZ { value: score - (log_lead - n_samples.ln()), bound: Bound::Estimate, effort },
+        })
+    }
+
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
+        let workspace: &mut Workspace = scratch.of();
+        let mut rng = self.burn(p, workspace)?;
+        let Workspace { labels: now, best, rows, .. } = workspace;
+        let mut best_score = p.score(best);
+        for _ in 0..self.samples {
+            sweep(p, now, rows, &mut rng);
+            let score = p.score(now);
+            if score > best_score {
+                best_score = score;
+                best.copy_from_slice(now);
+            }
+        }
+        labels.copy_from_slice(best);
+        feasible::climb(p, labels, self.samples);
+        let effort =
+            Effort { stop: Stop::Budget, sweeps: self.burn_in.saturating_add(self.samples), residual: 0.0 };
+        Ok(Decoded { score: p.score(labels), upper: None, effort })
+    }
+}
+
+impl Gibbs {
+    /// Starts at a possible labelling and forgets it; a good labelling stays in `best`.
+    fn burn(&self, p: &Potentials<'_>, workspace: &mut Workspace) -> Result<Rng> {
+        check_finite(p)?;
+        let Workspace { labels, best, rows, .. } = workspace;
+        labels.clear();
+        labels.resize(p.shape().n_nodes(), 0);
+        rows.clear();
+        rows.resize(p.node().len(), 0.0);
+        feasible::required(p, labels)?;
+        let mut rng = Seed::new(self.seed).child("gibbs").rng();
+        best.clone_from(labels);
+        feasible::climb(p, best, self.samples);
+        (0..self.burn_in).for_each(|_| sweep(p, labels, rows, &mut rng));
+        Ok(rng)
+    }
+}
+
+/// Draws every label anew given all others; `rows` gets the distributions they were drawn from.
+fn sweep(p: &Potentials<'_>, labels: &mut [Label], rows: &mut [f64], rng: &mut Rng) {
+    let shape = p.shape();
+    for n in 0..labels.len() {
+        let row = &mut rows[shape.node_at(n)..shape.node_at(n + 1)];
+        for (y, score) in row.iter_mut().enumerate() {
+            *score = local_score(p, n, y as Label, |other| Some(labels[other]));
+        }
+        let total = log_sum_exp(row.iter().copied());
+        labels[n] = draw(row, total, rng);
+        row.iter_mut().for_each(|score| *score = (*score - total).exp());
+    }
+}
+
+/// The distribution of both ends of an edge given all other labels.
+fn pair_distribution(p: &Potentials<'_>, e: usize, labels: &[Label], pairs: &mut Vec<f64>) {
+    let shape = p.shape();
+    let (u, v) = shape.ends(e);
+    pairs.clear();
+    for x in 0..shape.card(u) as Label {
+        let tail = local_score(p, u, x, |other| (other != v).then_some(labels[other]));
+        pairs.extend(
+            (0..shape.card(v) as Label).map(|y| {
+                tail + local_score(p, v, y, |other| Some(if other == u { x } else { labels[other] }))
+            }),
+        );
+    }
+    let total = log_sum_exp(pairs.iter().copied());
+    pairs.iter_mut().for_each(|pair| *pair = (*pair - total).exp());
+}
+
+/// The log probability that a sweep leads from one labelling to another.
+fn log_way(p: &Potentials<'_>, from: &[Label], to: &[Label]) -> f64 {
+    let nodes = (0..to.len()).map(|n| {
+        let score = |y: usize| {
+            local_score(p, n, y as Label, |other| Some(if other < n { to[other] } else { from[other] }))
+        };
+        let total = log_sum_exp((0..p.shape().card(n)).map(score));
+        // Nothing is possible: the labels before n exclude those behind it.
+        if total == f64::NEG_INFINITY { total } else { score(to[n] as usize) - total }
+    });
+    nodes.sum()
+}

@@ -1,0 +1,60 @@
+use crf_core::{
+    Beliefs, Decoded, Effort, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape, Stop,
+    require,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::errors::check_finite;
+use crate::graph::feasible;
+
+/// Iterated conditional modes: a labelling that no change of a single label improves (Besag 1986). Finds labels only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Icm {
+    /// Sweeps over all nodes before giving up.
+    pub max_sweeps: u32,
+}
+
+impl Default for Icm {
+    fn default() -> Self {
+        Icm { max_sweeps: 1000 }
+    }
+}
+
+crf_core::plugin!("inference", Icm, "icm");
+
+#[typetag::serde(name = "icm")]
+impl Inference for Icm {
+    fn check(&self) -> Result<()> {
+        require(self.max_sweeps > 0, "max_sweeps", "at least 1", self.max_sweeps)
+    }
+
+    fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn infer(&self, _p: &Potentials<'_>, _out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
+        Err(Error::Unsupported { tag: "icm", what: crate::graph::LABELS_ONLY.into() })
+    }
+
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
+        assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
+        check_finite(p)?;
+        feasible::required(p, labels)?;
+        let (sweeps, settled) = feasible::climb(p, labels, self.max_sweeps);
+        let stop = if settled { Stop::Converged } else { Stop::Budget };
+        Ok(Decoded { score: p.score(labels), upper: None, effort: Effort { stop, sweeps, residual: 0.0 } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_out_of_range_are_named() {
+        let message = Icm { max_sweeps: 0 }.check().map_err(|error| error.to_string());
+        assert_eq!(message, Err("`max_sweeps` must be at least 1, got 0".to_owned()));
+    }
+}

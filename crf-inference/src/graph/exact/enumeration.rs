@@ -1,0 +1,106 @@
+use crf_core::{
+    Beliefs, Decoded, EdgeBeliefs, Error, Inference, KBest, Label, Labelling, LogZ, Potentials, Result,
+    Scratch, Shape, oracle, require,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::errors::{check_finite, impossible};
+
+/// Exact answers on any graph by listing all labellings: for tiny graphs, and to check other algorithms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Enumeration {
+    /// Graphs with more labellings than this are refused.
+    pub max_labellings: u64,
+}
+
+impl Default for Enumeration {
+    fn default() -> Self {
+        Enumeration { max_labellings: 1 << 20 }
+    }
+}
+
+crf_core::plugin!("inference", Enumeration, "enumeration");
+
+#[typetag::serde(name = "enumeration")]
+impl Inference for Enumeration {
+    fn check(&self) -> Result<()> {
+        require(self.max_labellings > 0, "max_labellings", "at least 1", self.max_labellings)
+    }
+
+    fn supports(&self, shape: &Shape<'_>) -> Result<()> {
+        let log_count: f64 = (0..shape.n_nodes()).map(|n| (shape.card(n) as f64).log2()).sum();
+        if log_count <= (self.max_labellings as f64).log2() {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            tag: "enumeration",
+            what: format!(
+                "would have to list 2^{log_count:.1} labellings, more than `max_labellings` = {}; \
+                 `junction-tree` is exact too, `belief-propagation` is fast",
+                self.max_labellings
+            ),
+        })
+    }
+
+    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
+        self.supports(&p.shape())?;
+        check_finite(p)?;
+        let shape = p.shape();
+        let log_z = oracle::log_z(p);
+        if log_z == f64::NEG_INFINITY {
+            return Err(impossible(p));
+        }
+        out.node.fill(0.0);
+        let wanted = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
+        let mut edges = vec![0.0; shape.edge_at(wanted)];
+        oracle::for_each_labelling(p, |labels, score| {
+            let probability = (score - log_z).exp();
+            for (n, &y) in labels.iter().enumerate() {
+                out.node[shape.node_at(n) + y as usize] += probability;
+            }
+            for e in 0..wanted {
+                let (u, v) = shape.ends(e);
+                let pair = labels[u] as usize * shape.card(v) + labels[v] as usize;
+                edges[shape.edge_at(e) + pair] += probability;
+            }
+        });
+        for e in 0..wanted {
+            out.edge.put(p, e, edges[shape.edge_at(e)..shape.edge_at(e + 1)].iter().copied());
+        }
+        Ok(LogZ::exact(log_z))
+    }
+
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
+        self.supports(&p.shape())?;
+        check_finite(p)?;
+        let mut best = f64::NEG_INFINITY;
+        oracle::for_each_labelling(p, |candidate, score| {
+            if score > best {
+                best = score;
+                labels.copy_from_slice(candidate);
+            }
+        });
+        if best == f64::NEG_INFINITY { Err(impossible(p)) } else { Ok(Decoded::exact(best)) }
+    }
+
+    fn as_k_best(&self) -> Option<&dyn KBest> {
+        Some(self)
+    }
+}
+
+impl KBest for Enumeration {
+    fn k_best(&self, p: &Potentials<'_>, k: usize, _scratch: &mut Scratch) -> Result<Vec<Labelling>> {
+        self.supports(&p.shape())?;
+        check_finite(p)?;
+        let mut all = oracle::all_labellings(p);
+        all.retain(|labelling| labelling.score > f64::NEG_INFINITY);
+        if all.is_empty() {
+            return Err(impossible(p));
+        }
+        all.sort_by(|a, b| b.score.total_cmp(&a.score));
+        all.truncate(k);
+        Ok(all)
+    }
+}
