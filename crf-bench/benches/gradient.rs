@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use crf_core::Problem;
 use crf_inference::ForwardBackward;
-use crf_learn::{Likelihood, Sharded};
+use crf_learn::{LikelihoodObjective, Sharded};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use data::corpus;
 
@@ -28,7 +28,7 @@ fn gradient(c: &mut Criterion) {
         let (train, map) = corpus(sequences, labels, active);
         let inference = ForwardBackward::default();
         let problem = Problem::new(&train, &map, &inference);
-        let mut f = Sharded::new(Likelihood::new(&problem).expect("the problem is sound"));
+        let mut f = Sharded::new(LikelihoodObjective::new(&problem).expect("the problem is sound"));
         let w: Vec<f64> = (0..map.len()).map(|k| 0.1 * (k as f64).sin()).collect();
         let mut gradient = vec![0.0; w.len()];
         group.throughput(Throughput::Elements((sequences * 20) as u64));

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use crf_core::{Beliefs, EdgeBeliefs, Graph, Inference, OwnedPotentials, Scratch, Seed};
-use crf_inference::{BeliefPropagation, Domain, ForwardBackward, Schedule, TreeReweighted};
+use crf_inference::{BeliefPropagation, Domain, ForwardBackward, MessageSchedule, TreeReweighted};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::RngExt as _;
 
@@ -82,9 +82,9 @@ fn messages(c: &mut Criterion) {
     let (max_sweeps, tolerance) = (10, 0.0);
     let propagation = |schedule| BeliefPropagation { schedule, max_sweeps, tolerance, damping: 0.0 };
     let all: [(&str, Box<dyn Inference>); 4] = [
-        ("belief-propagation-sequential", Box::new(propagation(Schedule::Sequential))),
-        ("belief-propagation-parallel", Box::new(propagation(Schedule::Parallel))),
-        ("belief-propagation-residual", Box::new(propagation(Schedule::Residual))),
+        ("belief-propagation-sequential", Box::new(propagation(MessageSchedule::Sequential))),
+        ("belief-propagation-parallel", Box::new(propagation(MessageSchedule::Parallel))),
+        ("belief-propagation-residual", Box::new(propagation(MessageSchedule::Residual))),
         ("tree-reweighted", Box::new(TreeReweighted { max_sweeps, tolerance, ..TreeReweighted::default() })),
     ];
     for (name, with) in all {

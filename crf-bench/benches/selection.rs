@@ -1,8 +1,9 @@
 //! Paths of selectors as positions and candidates grow: the cost of a round is linear in the non-zeros of both.
 
+use std::ops::ControlFlow;
 mod data;
 
-use crf_core::{Iteration, Next, Problem, Run, Seed, Selector};
+use crf_core::{FitContext, Iteration, Problem, Seed, Selector};
 use crf_inference::ForwardBackward;
 use crf_select as _; // selectors are named by tag
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -34,9 +35,9 @@ fn paths(c: &mut Criterion) {
             let selector: Box<dyn Selector> = serde_json::from_str(settings).expect("the settings are sound");
             group.bench_function(BenchmarkId::new(name, format!("N{sequences}-F{attributes}")), |b| {
                 b.iter(|| {
-                    let mut go_on = |_: &Iteration| Next::Continue;
-                    let run = &mut Run::new(Seed::new(1), &mut go_on);
-                    selector.path(&problem, run, &mut |_| Ok(Next::Continue)).expect("a path")
+                    let mut go_on = |_: &Iteration| ControlFlow::Continue(());
+                    let run = &mut FitContext::new(Seed::new(1), &mut go_on);
+                    selector.path(&problem, run, &mut |_| Ok(ControlFlow::Continue(()))).expect("a path")
                 });
             });
         }

@@ -11,13 +11,14 @@ pub mod report;
 mod catalogue;
 mod experiment;
 mod graph_queries;
+mod located_toml;
 mod model;
 mod results;
 mod support;
 
-mod data_sets;
 mod error;
 mod machine;
+mod public_data;
 mod weather;
 
 pub use crate::catalogue::example::{example, example_file, experiment};
@@ -30,12 +31,12 @@ pub use crate::experiment::runner::{Results, run};
 pub use crate::experiment::shard::Shard;
 pub use crate::graph_queries::answer::{Answer, answer};
 pub use crate::model::calibration::{Bin, Calibration};
-pub use crate::model::file::{Content, ModelFile, Serving};
-pub use crate::model::predict::{Ask, Prediction, predict};
+pub use crate::model::file::{ModelContents, ModelFile, PredictionSettings};
+pub use crate::model::predict::{Prediction, Query, predict};
 pub use crate::model::scores::{LabelScores, Scores};
-pub use crate::results::mean_interval::Estimate;
-pub use crate::results::selection_path::Step;
-pub use crate::results::summary::{Column, Line, Summary};
+pub use crate::results::mean_interval::MeanInterval;
+pub use crate::results::selection_path::PathPoint;
+pub use crate::results::summary::{Line, MetricColumn, Summary};
 pub use crate::support::hardware::Hardware;
 pub use crate::weather::Weather;
 

@@ -1,4 +1,4 @@
-use crf_core::{Fit, Learner, LogLinear, Problem, Result, Run, Stop, Trace};
+use crf_core::{Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ impl Learner for NewPlugin {
         Ok(())
     }
 
-    fn fit(&self, problem: &Problem<'_>, _run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
         // `problem.train` are the encoded data and `problem.map` the features: one weight for each of them.
         let weights = problem.start_weights()?;
         let model = Box::new(LogLinear::new(problem.map.clone(), weights)?);

@@ -1,6 +1,7 @@
-use crf_core::{Candidate, Next, Problem, Result, Run, Selector, Stop};
+use crf_core::{Candidate, FitContext, Problem, Result, Selector, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 /// By what it chooses features, in one sentence (author year, equation).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,12 +19,13 @@ impl Selector for NewPlugin {
     fn path(
         &self,
         problem: &Problem<'_>,
-        run: &mut Run<'_>,
-        emit: &mut dyn FnMut(Candidate<'_>) -> Result<Next>,
+        run: &mut FitContext<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Stop> {
         // One candidate after the other, small to large; the features of each in ascending order.
         let features: Vec<usize> = (0..problem.map.len()).collect();
-        emit(Candidate { features: &features, weights: None, objective: None, seconds: run.seconds() })?;
+        let _ =
+            emit(Candidate { features: &features, weights: None, objective: None, seconds: run.seconds() })?;
         Ok(Stop::Direct)
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::EXPERIMENT;
-use crf_bench::config::{Plan, Setting, parse};
+use crf_bench::config::{Override, Plan, parse};
 
 fn load(text: &str) -> Result<Plan, crf_bench::Error> {
     parse("exp.toml", text, false, &[])
@@ -19,7 +19,7 @@ fn message(old: &str, new: &str) -> String {
 
 /// The message of the experiment with settings from the command line.
 fn set(settings: &[&str]) -> String {
-    let parsed: Result<Vec<Setting>, _> = settings.iter().map(|text| Setting::parse(text)).collect();
+    let parsed: Result<Vec<Override>, _> = settings.iter().map(|text| Override::parse(text)).collect();
     let loaded = parsed.and_then(|settings| parse("exp.toml", EXPERIMENT, false, &settings));
     loaded.expect_err("the setting is wrong").to_string()
 }
@@ -186,7 +186,7 @@ fn settings_of_the_command_line() {
 
 #[test]
 fn settings_reach_plugins_that_are_written_as_a_name() {
-    let setting = Setting::parse("methods.One.learner.spread=3").expect("a setting");
+    let setting = Override::parse("methods.One.learner.spread=3").expect("a setting");
     let plan = parse("exp.toml", EXPERIMENT, false, &[setting]).expect("a right config");
     assert_eq!(plan.config["methods"]["One"]["learner"]["spread"].as_float(), Some(3.0));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,9 +10,9 @@ use std::sync::Arc;
 use crf_bench::config::{Plan, experiment_files, load, parse};
 use crf_bench::{Cell, Kind, Weather, example, example_file, experiment};
 use crf_core::{
-    Beliefs, Bound, Candidate, Corpus, Decode, EdgeBeliefs, FeatureMap, Features, FittedFeatures, Inference,
-    Iteration, Learner, Model, Next, OwnedPotentials, Plugin, Problem, Run, Scratch, Seed, Selector,
-    Source as _, evaluate, oracle,
+    Beliefs, Bound, Candidate, Decode, EdgeBeliefs, EncodedDataset, FeatureMap, Features, FitContext,
+    FittedFeatures, Inference, Iteration, Learner, Model, OwnedPotentials, Plugin, Problem, Scratch, Seed,
+    Selector, Source as _, evaluate, oracle,
 };
 use crf_datasets::{Format, Text};
 use serde::de::DeserializeOwned;
@@ -227,8 +228,8 @@ fn inferences_keep_what_their_answers_promise() {
 /// Encoded data with their features, and an inference that every learner takes.
 struct Encoded {
     features: FittedFeatures,
-    train: Corpus,
-    test: Corpus,
+    train: EncodedDataset,
+    test: EncodedDataset,
     map: Arc<FeatureMap>,
     inference: Box<dyn Inference>,
 }
@@ -264,9 +265,9 @@ fn learners_keep_what_their_traces_promise_and_their_models_survive_a_file() {
         let (problem, mut seen) = (data.problem(), Vec::new());
         let mut watch = |iteration: &Iteration| {
             seen.push(iteration.clone());
-            Next::Continue
+            ControlFlow::Continue(())
         };
-        let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut watch));
+        let fit = learner.fit(&problem, &mut FitContext::new(Seed::new(1), &mut watch));
         let fit = fit.unwrap_or_else(|error| panic!("{tag}: {error}"));
         assert!(seen.len() <= fit.trace.iterations.len(), "{tag}: iterations that the trace does not know");
         for iteration in &fit.trace.iterations {
@@ -294,8 +295,8 @@ fn selectors_propose_features_that_there_are() {
         let path = || {
             let problem = Problem { valid: Some(&data.test), ..data.problem() };
             let mut found = Vec::new();
-            let mut watch = |_: &Iteration| Next::Continue;
-            let mut run = Run::new(Seed::new(1), &mut watch);
+            let mut watch = |_: &Iteration| ControlFlow::Continue(());
+            let mut run = FitContext::new(Seed::new(1), &mut watch);
             let stop = selector.path(&problem, &mut run, &mut |candidate| {
                 let Candidate { features, weights, objective, .. } = candidate;
                 assert!(features.is_sorted_by(|a, b| a < b), "{tag}: {features:?} do not ascend");
@@ -306,7 +307,7 @@ fn selectors_propose_features_that_there_are() {
                 };
                 assert!(weights.is_none_or(fits), "{tag}: {weights:?} for {features:?}");
                 found.push((features.to_vec(), weights.map(<[f64]>::to_vec)));
-                Ok(Next::Continue)
+                Ok(ControlFlow::Continue(()))
             });
             stop.unwrap_or_else(|error| panic!("{tag}: {error}"));
             found
@@ -329,7 +330,7 @@ fn formats_read_what_they_write() {
         }
         let mut twice = Vec::new();
         let read = format.read(Text::new(tag, &mut &once[..]), None, usize::MAX, &mut |data| {
-            format.write(&data, &mut twice).map(|()| Next::Continue)
+            format.write(&data, &mut twice).map(|()| ControlFlow::Continue(()))
         });
         read.unwrap_or_else(|error| panic!("{tag}: {error}\n{}", String::from_utf8_lossy(&once)));
         assert_eq!(String::from_utf8_lossy(&once), String::from_utf8_lossy(&twice), "{tag}");

@@ -1,14 +1,15 @@
 //! The small OCR task against CRFsuite, which minimises the same objective over the same features.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::metrics::Accuracy;
 use crf_core::{
-    Decode, Features, Learner as _, Metric as _, Next, Problem, Run, Seed, Source as _, evaluate,
+    Decode, Features, FitContext, Learner as _, Metric as _, Problem, Seed, Source as _, evaluate,
 };
 use crf_datasets::Ocr;
 use crf_inference::ForwardBackward;
-use crf_learn::{Mle, Pairing, StopRule};
+use crf_learn::{Minimisation, Mle, StopRule};
 
 #[test]
 #[ignore = "needs CRF_DATA"]
@@ -24,11 +25,11 @@ fn a_chain_reaches_the_objective_and_the_accuracy_of_crfsuite() {
 
     let inference = ForwardBackward::default();
     let problem = Problem::new(&train, &map, &inference);
-    let mut go_on = |_: &crf_core::Iteration| Next::Continue;
+    let mut go_on = |_: &crf_core::Iteration| ControlFlow::Continue(());
     // To the optimum: where CRFsuite stops by default, a handful of letters are still undecided.
     let stop = StopRule { delta: 1e-7, ..StopRule::default() };
-    let learner = Mle(Pairing { l2: 1.0, stop, ..Pairing::default() });
-    let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut go_on)).expect("a fit");
+    let learner = Mle(Minimisation { l2: 1.0, stop, ..Minimisation::default() });
+    let fit = learner.fit(&problem, &mut FitContext::new(Seed::new(1), &mut go_on)).expect("a fit");
     let last = fit.trace.iterations.last().expect("an iteration");
     println!("{last:?}, {}", fit.trace.stop);
     // CRFsuite 0.12 with c2 = 0.5 and all features: 2291.972 after 129 iterations.

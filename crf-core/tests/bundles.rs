@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{features, random_labels, random_weights};
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Merged, Scorer, Scratch, Seed, Value,
+    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, MergedFeatures, Scorer, Scratch, Seed, Value,
 };
 use proptest::prelude::*;
 
@@ -67,7 +67,7 @@ proptest! {
         let fitted = features(&list).fit(&data).unwrap();
         let x = fitted.encode(data.clone()).unwrap();
         let mut map = Arc::new(fitted.map(&x).unwrap());
-        if let (true, Some(merged)) = (merged, Merged::new(&map, &x)) {
+        if let (true, Some(merged)) = (merged, MergedFeatures::new(&map, &x)) {
             map = merged.map().clone();
         }
         let (mut plain, mut bundled) = (Scorer::new(&map, &x).unwrap(), Scorer::bundled(&map, &x).unwrap());

@@ -6,9 +6,9 @@ mod common;
 use std::sync::Arc;
 
 use common::{chains, features};
-use crf_core::{Corpus, Dataset};
+use crf_core::{Dataset, EncodedDataset};
 
-fn encode(list: &str, data: Dataset) -> Corpus {
+fn encode(list: &str, data: Dataset) -> EncodedDataset {
     features(list).fit(&data).unwrap().encode(Arc::new(data)).unwrap()
 }
 
@@ -18,7 +18,7 @@ fn ones_other_values_and_constants_are_kept_apart() {
         r#"["intercept", { state = "value" }, { state = "equals" }]"#,
         chains(&[&[(2.5, 1), (1.0, 0)], &[(0.0, 7)]]),
     );
-    assert_eq!(x.node_base(), [(0, 1.0)]);
+    assert_eq!(x.constant_state(), [(0, 1.0)]);
     let row = |t| (x.nodes().ones(t), x.nodes().valued(t));
     assert_eq!(row(0), (&[3][..], (&[1][..], &[2.5][..])));
     assert_eq!(row(1), (&[1, 2][..], (&[][..], &[][..])));
@@ -29,8 +29,8 @@ fn ones_other_values_and_constants_are_kept_apart() {
 #[test]
 fn transition_functions_look_at_the_head_of_the_edge() {
     let x = encode(r#"["transition", { transition = "value" }]"#, chains(&[&[(5.0, 0), (2.0, 0), (3.0, 0)]]));
-    assert_eq!(x.edge_base(), [(0, 1.0)]);
-    assert_eq!(x.rows_of_edges(0), [0, 1]);
+    assert_eq!(x.constant_transition(), [(0, 1.0)]);
+    assert_eq!(x.edge_row_indices(0), [0, 1]);
     assert_eq!(
         (x.edge_rows().valued(0), x.edge_rows().valued(1)),
         ((&[1][..], &[2.0][..]), (&[1][..], &[3.0][..]))
@@ -42,10 +42,10 @@ fn edges_with_equal_rows_share_one_across_sequences() {
     let data = chains(&[&[(9.0, 0), (0.0, 0), (1.0, 0)], &[(9.0, 0), (1.0, 0), (-0.0, 0)], &[(9.0, 0)], &[]]);
     let x = encode(r#"[{ transition = "value" }]"#, data);
     assert_eq!(x.edge_rows().len(), 2);
-    assert_eq!((x.rows_of_edges(0), x.rows_of_edges(1)), (&[0, 1][..], &[1, 0][..]));
-    assert!(x.rows_of_edges(2).is_empty() && x.rows_of_edges(3).is_empty());
+    assert_eq!((x.edge_row_indices(0), x.edge_row_indices(1)), (&[0, 1][..], &[1, 0][..]));
+    assert!(x.edge_row_indices(2).is_empty() && x.edge_row_indices(3).is_empty());
     let x = encode(r#"["transition"]"#, chains(&[&[(1.0, 0), (2.0, 1), (3.0, 2)]]));
-    assert_eq!((x.edge_rows().len(), x.rows_of_edges(0)), (1, &[0, 0][..]));
+    assert_eq!((x.edge_rows().len(), x.edge_row_indices(0)), (1, &[0, 0][..]));
 }
 
 #[test]

@@ -178,6 +178,6 @@ fn chains_have_edges_between_neighbours() {
     let data: Dataset = labelled(&["n", "y"], &["n y n", "n", ""]);
     let shape = data.shape(0);
     assert_eq!((shape.n_nodes(), shape.n_edges(), shape.ends(1)), (3, 2, (1, 2)));
-    assert_eq!((shape.node_at(3), shape.edge_at(2)), (6, 8));
+    assert_eq!((shape.node_offset(3), shape.edge_offset(2)), (6, 8));
     assert_eq!((data.shape(1).n_edges(), data.shape(2).n_edges(), data.shape(2).n_nodes()), (0, 0, 0));
 }

@@ -32,7 +32,7 @@ fn enumerate(p: &Potentials<'_>, edge: EdgeBeliefs<'_>) -> Vec<f64> {
     for y in oracle::all_labellings(p) {
         let probability = (y.score - log_z).exp();
         for (n, &label) in y.labels.iter().enumerate() {
-            node[shape.node_at(n) + label as usize] += probability;
+            node[shape.node_offset(n) + label as usize] += probability;
         }
         for e in 0..shape.n_edges() {
             let (u, v) = shape.ends(e);

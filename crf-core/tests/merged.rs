@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Sharing, features, labelled, random_corpus, random_labels, random_weights};
-use crf_core::{Merged, Scorer, Scratch};
+use crf_core::{MergedFeatures, Scorer, Scratch};
 use proptest::prelude::*;
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -26,7 +26,7 @@ proptest! {
         let fitted = features(list).fit(&data).unwrap();
         let x = fitted.encode(data.clone()).unwrap();
         let wide = fitted.map(&x).unwrap();
-        let Some(merged) = Merged::new(&wide, &x) else {
+        let Some(merged) = MergedFeatures::new(&wide, &x) else {
             // A zero is no entry and a symbol outside of the alphabet is none: `start` alone is left, once.
             let starts = (0..data.len()).filter(|&i| data.shape(i).n_nodes() > 0).count();
             prop_assert_eq!(x.nodes().n_entries(), starts, "what stands twice in the list is merged");
@@ -69,13 +69,13 @@ proptest! {
         let fitted = features(r#"["intercept", { state = "equals" }, { state = "equals" }]"#).fit(&data).unwrap();
         let x = fitted.encode(data.clone()).unwrap();
         let wide = fitted.map(&x).unwrap();
-        let Some(merged) = Merged::new(&wide, &x) else { return Ok(()) };
+        let Some(merged) = MergedFeatures::new(&wide, &x) else { return Ok(()) };
         let expected = |map| {
             let (scorer, mut scratch) = (Scorer::new(map, &x).unwrap(), Scratch::new());
             let (mut sums, mut out) = (vec![0.0; scorer.n_packed()], vec![0.0; map.len()]);
             for i in 0..data.len() {
                 let shape = data.shape(i);
-                let node = random_weights(seed ^ i as u64, shape.node_at(shape.n_nodes()));
+                let node = random_weights(seed ^ i as u64, shape.node_offset(shape.n_nodes()));
                 scorer.add_expected(i, &node, &[], 1.5, &mut sums, &mut scratch);
             }
             scorer.unpack(&sums, &vec![0.0; scorer.n_sums()], &mut out);
@@ -92,5 +92,5 @@ fn nothing_is_merged_where_all_columns_differ() {
     let data = std::sync::Arc::new(labelled(&["n", "y"], &["n y", "y"]));
     let fitted = features(r#"["intercept", "transition", "start"]"#).fit(&data).unwrap();
     let x = fitted.encode(data).unwrap();
-    assert!(Merged::new(&fitted.map(&x).unwrap(), &x).is_none());
+    assert!(MergedFeatures::new(&fitted.map(&x).unwrap(), &x).is_none());
 }

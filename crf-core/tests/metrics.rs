@@ -11,7 +11,8 @@ use crf_core::metrics::{
     LogZError, MacroF1, MarginalError, OfLabel, Quality, SequenceAccuracy, ViterbiAccuracy,
 };
 use crf_core::{
-    Bound, Dataset, DatasetBuilder, Effort, Evaluation, Features, Graph, Label, LogZ, Metric, Probabilities,
+    Bound, Convergence, Dataset, DatasetBuilder, Evaluation, Features, Graph, Label, LogZ, Metric,
+    Probabilities,
 };
 
 const LABELS: &[&str] = &["cat", "dog", "owl"];
@@ -197,7 +198,7 @@ fn names_and_directions_are_those_of_result_columns() {
 
 /// Two sequences of three positions in all; log Z of the given worth, and the marginals of the first label.
 fn answers(log_z: [(f64, Bound); 2], first: [f64; 3]) -> Evaluation {
-    let log_z = log_z.map(|(value, bound)| LogZ { value, bound, effort: Effort::DIRECT }).to_vec();
+    let log_z = log_z.map(|(value, bound)| LogZ { value, bound, convergence: Convergence::DIRECT }).to_vec();
     let marginals = first.iter().flat_map(|&p| [p, 1.0 - p, 0.0]).collect();
     let probabilities = Some(Probabilities { log_z, marginals, log_likelihood: vec![0.0; 2] });
     Evaluation { probabilities, ..predict(LABELS, &["cat dog", "dog"], &["cat cat", "dog"]) }

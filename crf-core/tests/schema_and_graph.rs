@@ -126,17 +126,20 @@ fn every_end_of_an_edge_knows_its_opposite() {
     for shape in shapes {
         let mut ends = 0;
         for n in 0..shape.n_nodes() {
-            assert_eq!(shape.message_at(n + 1) - shape.message_at(n), shape.degree(n) * shape.card(n));
+            assert_eq!(
+                shape.message_offset(n + 1) - shape.message_offset(n),
+                shape.degree(n) * shape.card(n)
+            );
             for k in 0..shape.degree(n) {
                 let end = shape.incidence(n, k);
                 let (u, v) = shape.ends(end.edge as usize);
                 let other = end.other as usize;
                 assert_eq!(if end.is_head { (other, n) } else { (n, other) }, (u, v));
                 let back = (0..shape.degree(other))
-                    .find(|&j| shape.message_at(other) + j * shape.card(other) == end.opposite);
+                    .find(|&j| shape.message_offset(other) + j * shape.card(other) == end.opposite);
                 let back = shape.incidence(other, back.expect("a message of the other node"));
                 assert_eq!((back.edge, back.other as usize), (end.edge, n));
-                assert_eq!(back.opposite, shape.message_at(n) + k * shape.card(n));
+                assert_eq!(back.opposite, shape.message_offset(n) + k * shape.card(n));
                 ends += 1;
             }
         }
@@ -173,7 +176,7 @@ fn nodes_and_tables_stand_one_behind_the_other() {
     let graph = Graph::new(&two_kinds(vec![]), vec![0, 1, 0], edges).unwrap();
     let shape = Shape::Graph(&graph);
     assert_eq!((shape.n_nodes(), shape.n_edges()), (3, 3));
-    assert_eq!((0..4).map(|n| shape.node_at(n)).collect::<Vec<_>>(), [0, 2, 5, 7]);
-    assert_eq!((0..4).map(|e| shape.edge_at(e)).collect::<Vec<_>>(), [0, 6, 12, 18]);
+    assert_eq!((0..4).map(|n| shape.node_offset(n)).collect::<Vec<_>>(), [0, 2, 5, 7]);
+    assert_eq!((0..4).map(|e| shape.edge_offset(e)).collect::<Vec<_>>(), [0, 6, 12, 18]);
     assert_eq!((shape.card(1), shape.kind(1), shape.relation(2), shape.ends(2)), (3, 1, 1, (1, 2)));
 }

@@ -16,7 +16,7 @@ mod wrappers;
 
 mod channels;
 
-pub use crate::formats::chunks::Cut;
+pub use crate::formats::chunks::ChunkBoundary;
 pub use crate::formats::conll::{Between, Conll};
 pub use crate::formats::crfsuite::Crfsuite;
 pub use crate::formats::csv::Csv;
@@ -25,7 +25,7 @@ pub use crate::formats::jsonl::Jsonl;
 pub use crate::games::motion::Motion;
 pub use crate::games::sensing::Sensing;
 pub use crate::games::soccer::Soccer;
-pub use crate::games::tag::{Scheme, Tag};
+pub use crate::games::tag::{Course, Tag};
 pub use crate::generators::coupled_chains::CoupledChains;
 pub use crate::generators::hidden_transformation::{HiddenTransformation, Transformation};
 pub use crate::generators::ising_grid::{IsingGrid, Signs};

@@ -1,6 +1,7 @@
 //! What formats read and write: round trips, batches, gzip, and what a schema does not know.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::ops::ControlFlow;
 mod common;
 
 use std::io::{Read as _, Write as _};
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{at, batches, named, names, read, write};
-use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Next, Schema, Value};
+use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Schema, Value};
 use crf_datasets::{Between, Conll, Crfsuite, Csv, Format, Jsonl, Text, open};
 use proptest::collection::vec;
 use proptest::option;
@@ -289,7 +290,7 @@ fn a_schema_makes_batches_and_a_reader_can_be_stopped() {
     let mut seen = 0;
     let mut stop = |data: Dataset| {
         seen += data.len();
-        Ok(Next::Stop)
+        Ok(ControlFlow::Break(()))
     };
     let broken = format!("{text}\n\n\0");
     Crfsuite::default()
@@ -381,7 +382,7 @@ fn pieces(
     let mut all = Vec::new();
     let read = format.read_in_pieces("f", &mut text.as_bytes(), schema, batch, &mut |data| {
         all.extend(data);
-        Ok(Next::Continue)
+        Ok(ControlFlow::Continue(()))
     });
     (all, read.err().map(|error| error.to_string()))
 }

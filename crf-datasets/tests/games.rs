@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crf_core::{Seed, Source};
-use crf_datasets::{Motion, Scheme, Sensing, Size, Soccer, Tag};
+use crf_datasets::{Course, Motion, Sensing, Size, Soccer, Tag};
 use proptest::prelude::*;
 
-const SCHEMES: [Scheme; 2] = [Scheme::Hourglass, Scheme::Unconstrained];
+const SCHEMES: [Course; 2] = [Course::Hourglass, Course::Unconstrained];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Corpus, Dataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target, oracle,
+    Dataset, EncodedDataset, Features, Label, LogLinear, Model as _, Scratch, Seed, Sequence, Source, Target,
+    oracle,
 };
 use crf_datasets::{
     CoupledChains, HiddenTransformation, IsingGrid, LogLinearChain, NoisyIndicators,
@@ -384,7 +385,7 @@ fn potts_images_follow_the_log_linear_model_that_their_documentation_states() {
 
 /// Holds a statistic of the labels against its expectation under the true model: the derivative of the log-likelihood by
 /// the statistic's weight is 0 at the truth, up to chance.
-fn unbiased(model: &LogLinear, corpus: &Corpus, statistic: impl Fn(usize, &[Label]) -> f64) {
+fn unbiased(model: &LogLinear, corpus: &EncodedDataset, statistic: impl Fn(usize, &[Label]) -> f64) {
     let model = model.bind(corpus).unwrap();
     let mut scratch = Scratch::new();
     let surplus = (0..corpus.len()).map(|i| {

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crf_core::{Dataset, Seed, Source};
-use crf_datasets::{Motion, Scheme, Sensing, Size, Tag};
+use crf_datasets::{Course, Motion, Sensing, Size, Tag};
 
-const SCHEMES: [Scheme; 2] = [Scheme::Hourglass, Scheme::Unconstrained];
+const SCHEMES: [Course; 2] = [Course::Hourglass, Course::Unconstrained];
 /// For the rounding of differences of places.
 const SLACK: f64 = 1e-6;
 
@@ -61,18 +61,18 @@ fn play(tag: &Tag, seed: u64) -> Record {
 }
 
 /// Twenty minutes of a scheme.
-fn simulation(scheme: Scheme) -> Tag {
+fn simulation(scheme: Course) -> Tag {
     Tag { scheme, test: Size { sequences: 1, length: 1 }, ..Tag::default() }
 }
 
 /// The same with robots that slip and are seen by cameras.
-fn robots(scheme: Scheme) -> Tag {
+fn robots(scheme: Course) -> Tag {
     let motion = Motion { slip: 0.05, ..Motion::default() };
     Tag { motion, sensing: Some(Sensing::default()), ..simulation(scheme) }
 }
 
 /// Both schemes with three seeds each.
-fn games(of: fn(Scheme) -> Tag) -> impl Iterator<Item = Record> {
+fn games(of: fn(Course) -> Tag) -> impl Iterator<Item = Record> {
     SCHEMES.into_iter().flat_map(move |scheme| (1..=3).map(move |seed| play(&of(scheme), seed)))
 }
 

@@ -47,6 +47,6 @@ mod log_domain;
 
 pub use crate::chain::{Domain, ForwardBackward, Lattice};
 pub use crate::graph::{
-    BeliefPropagation, DualDecomposition, Enumeration, Gibbs, Icm, JunctionTree, MeanField, Schedule,
+    BeliefPropagation, DualDecomposition, Enumeration, Gibbs, Icm, JunctionTree, MeanField, MessageSchedule,
     TreeReweighted,
 };

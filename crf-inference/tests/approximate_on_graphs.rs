@@ -11,7 +11,7 @@ use crf_core::{
     Beliefs, Bound, EdgeBeliefs, Error, Inference, Label, OwnedPotentials, Potentials, Scratch, Seed, Stop,
 };
 use crf_inference::{
-    BeliefPropagation, DualDecomposition, Enumeration, Gibbs, JunctionTree, MeanField, Schedule,
+    BeliefPropagation, DualDecomposition, Enumeration, Gibbs, JunctionTree, MeanField, MessageSchedule,
     TreeReweighted,
 };
 use proptest::prelude::*;
@@ -20,7 +20,8 @@ use proptest::test_runner::RngSeed;
 const WEAK: Draw = Draw { node: 1.0, edge: 0.1, holes: false };
 /// With at most four neighbours, 3 tanh(1/4) < 1: messages have one fixed point and find it (Ihler et al. 2005).
 const GENTLE: Draw = Draw { node: 2.0, edge: 0.25, holes: false };
-const SCHEDULES: [Schedule; 3] = [Schedule::Sequential, Schedule::Parallel, Schedule::Residual];
+const SCHEDULES: [MessageSchedule; 3] =
+    [MessageSchedule::Sequential, MessageSchedule::Parallel, MessageSchedule::Residual];
 
 fn wild() -> impl Strategy<Value = OwnedPotentials> {
     prop_oneof![
@@ -52,7 +53,7 @@ proptest! {
             for damping in [0.0, 0.4] {
                 let with = BeliefPropagation { schedule, damping, ..BeliefPropagation::default() };
                 let got = ask(&with, &mut x).unwrap();
-                prop_assert!(got.log_z.bound == Bound::Exact || got.log_z.effort.stop == Stop::Converged);
+                prop_assert!(got.log_z.bound == Bound::Exact || got.log_z.convergence.stop == Stop::Converged);
                 prop_assert!((got.log_z.value - want.log_z.value).abs() < 0.03, "{:?} vs {:?}", got.log_z, want.log_z);
                 prop_assert!(distance(&got.node, &want.node) < 0.03);
                 prop_assert!(distance(&got.each, &want.each) < 0.03);
@@ -69,14 +70,14 @@ proptest! {
         for e in 0..x.shape().n_edges() {
             let (u, v) = x.shape().ends(e);
             if u.abs_diff(v) != 1 || !first.insert(u.min(v)) {
-                let range = x.shape().edge_at(e)..x.shape().edge_at(e + 1);
+                let range = x.shape().edge_offset(e)..x.shape().edge_offset(e + 1);
                 x.tables[range].fill(height);
             }
         }
         let want = ask(&Enumeration::default(), &mut x).unwrap();
         for with in [&BeliefPropagation::default() as &dyn Inference, &TreeReweighted::default()] {
             let got = ask(with, &mut x).unwrap();
-            prop_assert_eq!((got.log_z.bound, got.log_z.effort.stop), (Bound::Exact, Stop::Direct));
+            prop_assert_eq!((got.log_z.bound, got.log_z.convergence.stop), (Bound::Exact, Stop::Direct));
             prop_assert!(close(got.log_z.value, want.log_z.value), "{:?} vs {:?}", got.log_z, want.log_z);
             prop_assert!(distance(&got.node, &want.node) < 1e-9);
             let mut labels = vec![0; x.shape().n_nodes()];
@@ -93,7 +94,7 @@ proptest! {
             ask(&with, &mut x).unwrap()
         });
         for (a, b) in [(&a, &b), (&a, &c)] {
-            prop_assert!(a.log_z.effort.stop != Stop::Budget && b.log_z.effort.stop != Stop::Budget);
+            prop_assert!(a.log_z.convergence.stop != Stop::Budget && b.log_z.convergence.stop != Stop::Budget);
             prop_assert!((a.log_z.value - b.log_z.value).abs() < 1e-7);
             prop_assert!(distance(&a.node, &b.node) < 1e-7 && distance(&a.each, &b.each) < 1e-7);
         }
@@ -128,7 +129,7 @@ proptest! {
             match trw.log_z.bound {
                 Bound::Upper => prop_assert!(trw.log_z.value >= want.log_z.value - slack, "{:?} {:?}", trw.log_z, want.log_z),
                 Bound::Exact => prop_assert!(close(trw.log_z.value, want.log_z.value)),
-                bound => prop_assert_eq!((bound, trw.log_z.effort.stop), (Bound::Estimate, Stop::Budget)),
+                bound => prop_assert_eq!((bound, trw.log_z.convergence.stop), (Bound::Estimate, Stop::Budget)),
             }
         }
         if let (Some(lower), Some(want)) = (lower, want) {
@@ -152,7 +153,7 @@ proptest! {
         let p = x.view();
         let best = best_score(&p);
         let mut all = for_graphs(&[("max_sweeps", 50), ("samples", 50), ("burn_in", 5)]);
-        let residual = BeliefPropagation { max_sweeps: 50, schedule: Schedule::Residual, damping: 0.5, ..BeliefPropagation::default() };
+        let residual = BeliefPropagation { max_sweeps: 50, schedule: MessageSchedule::Residual, damping: 0.5, ..BeliefPropagation::default() };
         all.push(Box::new(residual));
         for with in all {
             let mut labels = vec![0; p.shape().n_nodes()];
@@ -201,7 +202,7 @@ proptest! {
     fn gibbs_is_within_its_standard_errors(mut x in graphs(any_form(), MODERATE)) {
         let want = ask(&Enumeration::default(), &mut x).unwrap();
         let got = ask(&Gibbs::default(), &mut x).unwrap();
-        let error = got.log_z.effort.residual;
+        let error = got.log_z.convergence.residual;
         prop_assert!(error < 0.05, "{error}");
         prop_assert!(distance(&got.node, &want.node) <= 6.0 * error + 1e-12, "{error}");
         prop_assert!(distance(&got.each, &want.each) <= 8.0 * error + 1e-12, "{error}");
@@ -232,7 +233,7 @@ fn an_ising_grid_agrees_with_the_junction_tree() {
     assert!(lower < want.log_z.value && want.log_z.value < upper.value && upper.bound == Bound::Upper);
     let values = SCHEDULES.map(|schedule| {
         let got = ask(&BeliefPropagation { schedule, ..BeliefPropagation::default() }, &mut x).unwrap();
-        assert_eq!((got.log_z.bound, got.log_z.effort.stop), (Bound::Estimate, Stop::Converged));
+        assert_eq!((got.log_z.bound, got.log_z.convergence.stop), (Bound::Estimate, Stop::Converged));
         assert!((got.log_z.value - want.log_z.value).abs() < 0.1, "{:?} {:?}", got.log_z, want.log_z);
         assert!(distance(&got.node, &want.node) < 0.02 && distance(&got.each, &want.each) < 0.02);
         assert!(inconsistency(&x, &got) < 1e-8);

@@ -10,15 +10,12 @@ use common::{
 use crf_core::{
     Bound, Error, Graph, Inference, KBest as _, OwnedPotentials, Sampler as _, Scratch, Seed, Shape, oracle,
 };
-use crf_inference::{BeliefPropagation, Enumeration, ForwardBackward, JunctionTree, Schedule};
+use crf_inference::{BeliefPropagation, Enumeration, ForwardBackward, JunctionTree, MessageSchedule};
 use proptest::prelude::*;
 
 fn schedules() -> [BeliefPropagation; 3] {
-    [Schedule::Sequential, Schedule::Parallel, Schedule::Residual].map(|schedule| BeliefPropagation {
-        schedule,
-        damping: 0.3,
-        ..BeliefPropagation::default()
-    })
+    [MessageSchedule::Sequential, MessageSchedule::Parallel, MessageSchedule::Residual]
+        .map(|schedule| BeliefPropagation { schedule, damping: 0.3, ..BeliefPropagation::default() })
 }
 
 fn any_graph(form: impl Strategy<Value = Form> + Clone) -> impl Strategy<Value = OwnedPotentials> {
@@ -70,7 +67,7 @@ proptest! {
         let p = x.view();
         let last = p.shape().n_nodes() - 1;
         let want = oracle::probability(&p, |y| y[last] == 0);
-        prop_assert!((got.node[p.shape().node_at(last)] - want).abs() < 1e-9);
+        prop_assert!((got.node[p.shape().node_offset(last)] - want).abs() < 1e-9);
         if p.shape().n_edges() > 0 {
             let (u, v) = p.shape().ends(0);
             let want = oracle::probability(&p, |y| (y[u], y[v]) == (0, 0));

@@ -8,18 +8,22 @@ use crf_core::{
     Beliefs, EdgeBeliefs, Error, Graph, Inference, MessagePassing as _, Messages, OwnedPotentials,
     Potentials, Scratch, Seed, Stop,
 };
-use crf_inference::{BeliefPropagation, Schedule, TreeReweighted};
+use crf_inference::{BeliefPropagation, MessageSchedule, TreeReweighted};
 use proptest::prelude::*;
 
-const BP: BeliefPropagation =
-    BeliefPropagation { schedule: Schedule::Sequential, damping: 0.0, tolerance: 1e-9, max_sweeps: 1000 };
+const BP: BeliefPropagation = BeliefPropagation {
+    schedule: MessageSchedule::Sequential,
+    damping: 0.0,
+    tolerance: 1e-9,
+    max_sweeps: 1000,
+};
 
 /// exp(node) Π μ, normalised: Liao et al. (2007), equation 8.
 fn posterior(p: &Potentials<'_>, messages: &Messages, n: usize) -> Vec<f64> {
     let shape = p.shape();
     let mut row: Vec<f64> =
-        p.node()[shape.node_at(n)..shape.node_at(n + 1)].iter().map(|x| x.exp()).collect();
-    for mu in messages.mu[shape.message_at(n)..shape.message_at(n + 1)].chunks(shape.card(n)) {
+        p.node()[shape.node_offset(n)..shape.node_offset(n + 1)].iter().map(|x| x.exp()).collect();
+    for mu in messages.mu[shape.message_offset(n)..shape.message_offset(n + 1)].chunks(shape.card(n)) {
         row.iter_mut().zip(mu).for_each(|(row, mu)| *row *= mu);
     }
     normalised(row)
@@ -50,7 +54,7 @@ proptest! {
                 let evidence = messages.evidence(&shape, n, k);
                 let entry = |x: usize, y: usize| table[if end.is_head { x * labels + y } else { y * evidence.len() + x }];
                 let want = (0..labels).map(|y| (0..evidence.len()).map(|x| evidence[x] * entry(x, y).exp()).sum());
-                let got = &messages.mu[shape.message_at(n) + k * labels..][..labels];
+                let got = &messages.mu[shape.message_offset(n) + k * labels..][..labels];
                 prop_assert!(distance(got, &normalised(want.collect())) < 1e-12);
             }
         }
@@ -69,11 +73,11 @@ proptest! {
         }
         with.pass(&p, 5, &mut at_once, &mut scratch).unwrap();
         prop_assert!(distance(&kept.mu, &at_once.mu) < 1e-12 && distance(&kept.lambda, &at_once.lambda) < 1e-12);
-        let effort = with.pass(&p, 2000, &mut kept, &mut scratch).unwrap();
+        let convergence = with.pass(&p, 2000, &mut kept, &mut scratch).unwrap();
         let posteriors: Vec<f64> = (0..p.shape().n_nodes()).flat_map(|n| posterior(&p, &kept, n)).collect();
         // The parallel schedule goes the same way.
-        let want = ask(&BeliefPropagation { schedule: Schedule::Parallel, ..with }, &mut x).unwrap();
-        if effort.stop == Stop::Converged && want.log_z.effort.stop != Stop::Budget {
+        let want = ask(&BeliefPropagation { schedule: MessageSchedule::Parallel, ..with }, &mut x).unwrap();
+        if convergence.stop == Stop::Converged && want.log_z.convergence.stop != Stop::Budget {
             prop_assert!(distance(&posteriors, &want.node) < 1e-6);
         }
     }
@@ -100,9 +104,9 @@ fn bits_do_not_depend_on_threads() {
     let of_edge = (0..edges.len() as u32).collect();
     let mut x = OwnedPotentials::graph(Graph::bare(cards, edges).unwrap(), node, &tables, of_edge).unwrap();
     let p = x.view();
-    let parallel = BeliefPropagation { schedule: Schedule::Parallel, max_sweeps: 10, ..BP };
+    let parallel = BeliefPropagation { schedule: MessageSchedule::Parallel, max_sweeps: 10, ..BP };
     let reweighted =
-        TreeReweighted { schedule: Schedule::Parallel, max_sweeps: 3, ..TreeReweighted::default() };
+        TreeReweighted { schedule: MessageSchedule::Parallel, max_sweeps: 3, ..TreeReweighted::default() };
     for with in [&parallel as &dyn Inference, &reweighted] {
         let answer = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

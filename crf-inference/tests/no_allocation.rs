@@ -7,7 +7,7 @@ use std::alloc::System;
 
 use common::grid;
 use crf_core::{Beliefs, EdgeBeliefs, Inference, Messages, OwnedPotentials, Scratch};
-use crf_inference::{BeliefPropagation, MeanField, Schedule, TreeReweighted};
+use crf_inference::{BeliefPropagation, MeanField, MessageSchedule, TreeReweighted};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -21,7 +21,7 @@ fn sweeps_allocate_nothing_after_warm_up() {
     let mut x = OwnedPotentials::graph(graph, node, &[[0.3, -0.2, 0.1, 0.4]], vec![]).unwrap();
     let p = x.view();
     let mut all: Vec<Box<dyn Inference>> = vec![Box::new(MeanField { max_sweeps: 5, tolerance: 0.0 })];
-    for schedule in [Schedule::Sequential, Schedule::Parallel, Schedule::Residual] {
+    for schedule in [MessageSchedule::Sequential, MessageSchedule::Parallel, MessageSchedule::Residual] {
         let (max_sweeps, tolerance) = (5, 0.0);
         all.push(Box::new(BeliefPropagation { schedule, max_sweeps, tolerance, damping: 0.0 }));
         all.push(Box::new(TreeReweighted { schedule, max_sweeps, tolerance, damping: 0.2, forests: 4 }));

@@ -3,9 +3,10 @@
 //! `cargo run --release -p crf-learn --example distances [RUNS OF EACH DISTANCE] [LEAST GAIN]`: 4 and 5 unless said otherwise.
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Features, Learner as _, Next, Problem, Run, Seed, Source as _};
+use crf_core::{Features, FitContext, Learner as _, Problem, Seed, Source as _};
 use crf_datasets::{ExtraEdges, Linked, WeakObservations};
 use crf_inference::BeliefPropagation;
 use crf_learn::VirtualEvidenceBoosting;
@@ -26,8 +27,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let train = fitted.encode(Arc::new(data))?;
             let map = Arc::new(fitted.map(&train)?);
             let inference = BeliefPropagation::default();
-            let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-            let mut run = Run::new(Seed::new(1), &mut go_on);
+            let mut go_on = |_: &crf_core::Iteration| ControlFlow::Continue(());
+            let mut run = FitContext::new(Seed::new(1), &mut go_on);
             let fit = learner.fit(&Problem::new(&train, &map, &inference), &mut run)?;
             let mut entered = Vec::new();
             fit.model.describe(usize::MAX, &mut |name, _| {

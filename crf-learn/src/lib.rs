@@ -7,10 +7,11 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use crf_core::{Decode, Features, Learner, Next, Problem, Run, Seed, Source, evaluate};
+//! use std::ops::ControlFlow;
+//! use crf_core::{Decode, Features, Learner, Problem, FitContext, Seed, Source, evaluate};
 //! use crf_datasets::RedundantObservations;
 //! use crf_inference::ForwardBackward;
-//! use crf_learn::{Mle, Pairing};
+//! use crf_learn::{Mle, Minimisation};
 //!
 //! let data = RedundantObservations::default().load(&Seed::new(1))?;
 //! let features: Features = serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#)?;
@@ -19,8 +20,8 @@
 //! let map = Arc::new(fitted.map(&train)?);
 //! let inference = ForwardBackward::default();
 //! let problem = Problem::new(&train, &map, &inference);
-//! let mle = Mle(Pairing { l2: 0.1, ..Pairing::default() });
-//! let fit = mle.fit(&problem, &mut Run::new(Seed::new(2), &mut |_| Next::Continue))?;
+//! let mle = Mle(Minimisation { l2: 0.1, ..Minimisation::default() });
+//! let fit = mle.fit(&problem, &mut FitContext::new(Seed::new(2), &mut |_| ControlFlow::Continue(())))?;
 //!
 //! let test = fitted.encode(Arc::new(data.test))?;
 //! let evaluation = evaluate(&*fit.model, &test, &inference, Decode::Posterior)?;
@@ -68,7 +69,7 @@ pub use crate::local::logistic::Logistic;
 #[cfg(feature = "linfa")]
 pub use crate::local::svc::Svc;
 pub use crate::log_linear::m_estimator::{MEstimator, Reference};
-pub use crate::log_linear::minimisation::Pairing;
+pub use crate::log_linear::minimisation::Minimisation;
 pub use crate::log_linear::mle::Mle;
 pub use crate::log_linear::pseudo_likelihood::PseudoLikelihood;
 pub use crate::margin::loss::{Loss, Margin};
@@ -81,21 +82,22 @@ pub use crate::margin::ssvm_one_slack::SsvmOneSlack;
 pub use crate::margin::ssvm_subgradient::SsvmSubgradient;
 pub use crate::neural::model::NeuralModel;
 pub use crate::neural::neural_chain::{By, NeuralChain, Pairwise, Training};
-pub use crate::objectives::likelihood::Likelihood;
-pub use crate::objectives::m_estimator::{Exponential, Form, Rho};
-pub use crate::objectives::objective::{Objective, Part, Worker};
-pub use crate::objectives::pseudo_likelihood::Conditionals;
+pub use crate::objectives::likelihood::LikelihoodObjective;
+pub use crate::objectives::m_estimator::{Form, MEstimatorObjective, ReferenceDistribution};
+pub use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
+pub use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 pub use crate::objectives::sharded::Sharded;
 pub use crate::optimizers::adam::Adam;
 pub use crate::optimizers::lbfgs::Lbfgs;
 pub use crate::optimizers::optimizer::{
-    Factor, Function, Optimizer, Point, Step, StopRule, descend, minimise, pseudo_gradient,
+    CostFunction, Optimizer, OptimizerState, PenaltyFactor, Point, StopRule, minimise, pseudo_gradient,
+    run_steps,
 };
 pub use crate::optimizers::owl_qn::OwlQn;
 pub use crate::optimizers::penalised::{Penalised, Penalty};
 pub use crate::optimizers::projected_cg::ProjectedCg;
-pub use crate::optimizers::sgd::{Schedule, Sgd};
-pub use crate::training::early_stopping::Watch;
+pub use crate::optimizers::sgd::{Sgd, StepSchedule};
+pub use crate::training::early_stopping::EarlyStopping;
 pub use crate::wrappers::best_of::BestOf;
 pub use crate::wrappers::fixed::Fixed;
 pub use crate::wrappers::in_part::InPart;

@@ -6,7 +6,7 @@
 //! ```
 //! use crf_inference::ForwardBackward;
 //! use crf_learn::linfa::{Chain, Sequences};
-//! use crf_learn::{Mle, Pairing};
+//! use crf_learn::{Mle, Minimisation};
 //! use linfa::DatasetBase;
 //! use linfa::traits::{Fit, Predict};
 //! use ndarray::array;
@@ -15,19 +15,20 @@
 //! let labels = array!["low", "high", "high", "low", "low", "high"];
 //! let train = DatasetBase::new(Sequences::new(rows, vec![3, 3])?, labels);
 //!
-//! let learner = Mle(Pairing { l2: 0.1, ..Pairing::default() });
+//! let learner = Mle(Minimisation { l2: 0.1, ..Minimisation::default() });
 //! let model = Chain::new(learner, ForwardBackward::default()).fit(&train)?;
 //! let predicted = model.predict(&train);
 //! assert_eq!(predicted, train.targets);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::prototypes::{One, RawValue};
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Corpus, DatasetBuilder, Decode, Error, FeatureSpec, Features,
-    FittedFeatures, Inference, Label, Learner, Link, Model, Next, Pairs, Problem, Result, Run, Schema, Seed,
+    Alphabet, Channel, ChannelKind, DatasetBuilder, Decode, EncodedDataset, Error, FeatureSpec, Features,
+    FitContext, FittedFeatures, Inference, Label, Learner, Link, Model, Pairs, Problem, Result, Schema, Seed,
     Value, evaluate,
 };
 use linfa::DatasetBase;
@@ -148,8 +149,9 @@ impl<C: Ord + Clone, T: AsSingleTargets<Elem = C>> Fit<Sequences, T, ChainError>
         let train = features.encode(Arc::new(data))?;
         let map = Arc::new(features.map(&train)?);
         let problem = Problem::new(&train, &map, &*self.inference);
-        let mut run_on = |_: &_| Next::Continue;
-        let model = self.learner.fit(&problem, &mut Run::new(Seed::new(self.seed), &mut run_on))?.model;
+        let mut run_on = |_: &_| ControlFlow::Continue(());
+        let model =
+            self.learner.fit(&problem, &mut FitContext::new(Seed::new(self.seed), &mut run_on))?.model;
         let (inference, decode) = (self.inference.clone(), self.decode);
         Ok(FittedChain { model, features, inference, decode, classes })
     }
@@ -177,7 +179,8 @@ impl<C: Clone> FittedChain<C> {
         if x.nfeatures() != n_channels {
             return Err(Error::data(format!("expected rows of {n_channels} numbers, got {}", x.nfeatures())));
         }
-        let corpus: Corpus = self.features.encode(Arc::new(x.encode(self.features.schema(), None)?))?;
+        let corpus: EncodedDataset =
+            self.features.encode(Arc::new(x.encode(self.features.schema(), None)?))?;
         let answers = evaluate(&*self.model, &corpus, &*self.inference, self.decode)?;
         Ok(answers.predicted.iter().map(|&label| self.classes[label as usize].clone()).collect())
     }

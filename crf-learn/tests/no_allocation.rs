@@ -1,15 +1,17 @@
 //! Gradient evaluations and epochs allocate nothing once everything has been used, on one thread or on several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::ops::ControlFlow;
 mod common;
 
 use std::alloc::System;
 
 use common::{Draw, Encoded, INFERENCE, data};
-use crf_core::{Iteration, Learner, Next, Problem, Result, Run, Seed};
+use crf_core::{FitContext, Iteration, Learner, Problem, Result, Seed};
 use crf_learn::{
-    Conditionals, Exponential, Form, Function as _, Lbfgs, Likelihood, Objective, Optimizer as _,
-    PassiveAggressive, Penalised, Penalty, Perceptron, Point, Rho, Ssvm, SsvmSubgradient,
+    CostFunction as _, Form, Lbfgs, LikelihoodObjective, MEstimatorObjective, Objective, Optimizer as _,
+    PassiveAggressive, Penalised, Penalty, Perceptron, Point, PseudoLikelihoodObjective,
+    ReferenceDistribution, Ssvm, SsvmSubgradient,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -44,10 +46,10 @@ fn epochs() {
                     let so_far = region.change().allocations + region.change().reallocations;
                     first = if iteration.iteration == 10 { so_far } else { first };
                     last = so_far;
-                    Next::Continue
+                    ControlFlow::Continue(())
                 };
                 learner
-                    .fit(&encoded.problem(&INFERENCE), &mut Run::new(Seed::new(1), &mut see))
+                    .fit(&encoded.problem(&INFERENCE), &mut FitContext::new(Seed::new(1), &mut see))
                     .expect("a fit");
                 (first, last)
             });
@@ -63,12 +65,12 @@ fn evaluations_and_steps() {
     for (features, unlabelled) in [(all, 0), (per_row, 0), (per_edge, 0), (per_edge, 2)] {
         let draw = Draw { sequences: 300, length: 80, labels: 6, unlabelled, seed: 4 };
         let encoded = Encoded::new(features, data(&draw));
-        steps(Likelihood::new, &encoded);
+        steps(LikelihoodObjective::new, &encoded);
         if unlabelled == 0 {
-            steps(Conditionals::new, &encoded);
-            let local = Rho::Local(vec![0.0; encoded.map.len()]);
-            for rho in [Rho::Same(vec![vec![1.0 / 6.0; 6]]), local] {
-                steps(|problem| Exponential::new(Form::Centred, &rho, problem), &encoded);
+            steps(PseudoLikelihoodObjective::new, &encoded);
+            let local = ReferenceDistribution::Local(vec![0.0; encoded.map.len()]);
+            for rho in [ReferenceDistribution::Same(vec![vec![1.0 / 6.0; 6]]), local] {
+                steps(|problem| MEstimatorObjective::new(Form::Centred, &rho, problem), &encoded);
             }
         }
     }

@@ -8,18 +8,21 @@
 //! elsewhere.
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Instant;
 
 use crf_core::metrics::ErrorRate;
 use crf_core::{
-    Decode, Features, Learner, Metric as _, Model, Next, Problem, Run, Seed, Selector, Source, evaluate,
+    Decode, Features, FitContext, Learner, Metric as _, Model, Problem, Seed, Selector, Source, evaluate,
 };
 use crf_datasets::{Size, Tag};
 use crf_inference::ForwardBackward;
-use crf_learn::{Likelihood, Mle, Pairing, Sharded, StopRule};
-use crf_select::{Grafting, L1Path, MEstimatorPath, MeanFieldGain, Penalties, Probabilities, Rounds, choose};
+use crf_learn::{LikelihoodObjective, Minimisation, Mle, Sharded, StopRule};
+use crf_select::{
+    ForwardSettings, GainProbabilities, Grafting, L1Path, LambdaPath, MEstimatorPath, MeanFieldGain, choose,
+};
 
 const FEATURES: &str = r#"["intercept", "transition",
     {"state": {"type": "normalised", "of": {"type": "relational", "rules": [
@@ -53,14 +56,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // λ on the M-estimator's sum is λ/J on its logarithm, and J falls far below one on tag.
     let floor_of_sum = 0.03 * floor;
-    let penalties = |floor: f64, screen| Penalties {
+    let penalties = |floor: f64, screen| LambdaPath {
         decay: floor.powf(1.0 / (values as f64 - 1.0)),
         floor,
         screen,
-        ..Penalties::default()
+        ..LambdaPath::default()
     };
     let with_holdout = Problem { valid: Some(&valid), ..problem };
-    let rounds = Rounds { most: Some(150), l2: 1e-3, ..Rounds::default() };
+    let rounds = ForwardSettings { most: Some(150), l2: 1e-3, ..ForwardSettings::default() };
     if parts.contains('g') {
         let grafting = Grafting { rounds: rounds.clone(), ..Grafting::default() };
         follow("grafting", &grafting, &with_holdout)?;
@@ -70,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         follow("mean-field-gain", &gain, &with_holdout)?;
     }
     if parts.contains('p') {
-        let probabilities = Probabilities::Conditional;
+        let probabilities = GainProbabilities::Conditional;
         let gain = MeanFieldGain { probabilities, rounds, ..MeanFieldGain::default() };
         follow("mean-field-gain of the pseudo-likelihood", &gain, &with_holdout)?;
     }
@@ -100,7 +103,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         compare_evaluations(&L1Path(penalties(floor, true)), &problem)?;
     }
     if parts.contains('o') {
-        let by_owl_qn = |screen| L1Path(Penalties { dense: 0, ..penalties(floor, screen) });
+        let by_owl_qn = |screen| L1Path(LambdaPath { dense: 0, ..penalties(floor, screen) });
         let with = follow("by OWL-QN", &by_owl_qn(true), &problem)?.path;
         println!("by OWL-QN / path: {:.2}", with / screened);
         let without = follow("by OWL-QN, without screening", &by_owl_qn(false), &problem)?.path;
@@ -110,15 +113,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     // The last λ alone, from zero weights and over all candidates: by the path's own steps, and by OWL-QN.
-    let alone = Penalties { decay: floor, ..penalties(floor, true) };
+    let alone = LambdaPath { decay: floor, ..penalties(floor, true) };
     let cold = follow("the last λ alone", &L1Path(alone), &problem)?.path;
     println!("path / the last λ alone: {:.2}", screened / cold);
     let lambda = floor * steepest(&problem)?;
-    let tolerance = Penalties::default().tolerance * lambda;
+    let tolerance = LambdaPath::default().tolerance * lambda;
     let stop = StopRule { iterations: 20_000, tolerance, delta: 0.0, ..StopRule::default() };
-    let learner = Mle(Pairing { l1: lambda, stop, ..Pairing::default() });
+    let learner = Mle(Minimisation { l1: lambda, stop, ..Minimisation::default() });
     let before = seconds();
-    let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut |_| Next::Continue))?;
+    let fit =
+        learner.fit(&problem, &mut FitContext::new(Seed::new(1), &mut |_| ControlFlow::Continue(())))?;
     let cold = seconds() - before;
     let last = fit.trace.iterations.last().ok_or("no iteration")?;
     println!(
@@ -155,20 +159,22 @@ fn follow(
     selector: &dyn Selector,
     problem: &Problem<'_>,
 ) -> Result<Seconds, Box<dyn std::error::Error>> {
-    let learner = Mle(Pairing { l2: 1.0, exempt_intercepts: true, ..Pairing::default() });
+    let learner = Mle(Minimisation { l2: 1.0, exempt_intercepts: true, ..Minimisation::default() });
     let mut iterations = 0;
     let mut observer = |_: &crf_core::Iteration| {
         iterations += 1;
-        Next::Continue
+        ControlFlow::Continue(())
     };
-    let mut run = Run::new(Seed::new(1), &mut observer);
+    let mut run = FitContext::new(Seed::new(1), &mut observer);
     let before = seconds();
     let chosen = choose(selector, &learner, Decode::Posterior, problem, &mut run)?;
     let all = seconds() - before;
     let path = if problem.valid.is_some() {
         // Once more, without the choice.
-        let (before, mut go_on) = (seconds(), |_: &crf_core::Iteration| Next::Continue);
-        selector.path(problem, &mut Run::new(Seed::new(1), &mut go_on), &mut |_| Ok(Next::Continue))?;
+        let (before, mut go_on) = (seconds(), |_: &crf_core::Iteration| ControlFlow::Continue(()));
+        selector.path(problem, &mut FitContext::new(Seed::new(1), &mut go_on), &mut |_| {
+            Ok(ControlFlow::Continue(()))
+        })?;
         seconds() - before
     } else {
         all
@@ -184,7 +190,8 @@ fn follow(
     if let (Some(valid), Some(best)) = (problem.valid, chosen.best) {
         let start = chosen.model.as_ref().map(|model| model as &dyn Model);
         let survivors = Problem { map: &chosen.map, start, ..*problem };
-        let fit = learner.fit(&survivors, &mut Run::new(Seed::new(1), &mut |_| Next::Continue))?;
+        let fit = learner
+            .fit(&survivors, &mut FitContext::new(Seed::new(1), &mut |_| ControlFlow::Continue(())))?;
         let evaluation = evaluate(&*fit.model, valid, problem.inference, Decode::Posterior)?;
         println!(
             "    {} features chosen, holdout error {:.2} % when chosen, {:.2} % after retraining",
@@ -203,15 +210,16 @@ fn compare_evaluations(
     problem: &Problem<'_>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let mut sizes: Vec<Vec<usize>> = Vec::new();
-    let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-    selector.path(problem, &mut Run::new(Seed::new(1), &mut go_on), &mut |candidate| {
+    let mut go_on = |_: &crf_core::Iteration| ControlFlow::Continue(());
+    selector.path(problem, &mut FitContext::new(Seed::new(1), &mut go_on), &mut |candidate| {
         sizes.push(candidate.features.to_vec());
-        Ok(Next::Continue)
+        Ok(ControlFlow::Continue(()))
     })?;
     let milliseconds = |features: &[usize]| -> Result<f64, Box<dyn std::error::Error>> {
         let map = Arc::new(problem.map.narrow(|k| features.binary_search(&k).is_ok()).0);
         let train = problem.train.restricted(&map);
-        let mut f = Sharded::new(Likelihood::new(&Problem { map: &map, train: &train, ..*problem })?);
+        let mut f =
+            Sharded::new(LikelihoodObjective::new(&Problem { map: &map, train: &train, ..*problem })?);
         let (w, mut gradient) = (vec![0.0; map.len()], vec![0.0; map.len()]);
         f.evaluate(&w, &mut gradient)?;
         let before = seconds();
@@ -236,6 +244,7 @@ fn compare_evaluations(
 /// max_k |∂ℓ/∂w_k| at w = 0.
 fn steepest(problem: &Problem<'_>) -> Result<f64, Box<dyn std::error::Error>> {
     let mut gradient = vec![0.0; problem.map.len()];
-    Sharded::new(Likelihood::new(problem)?).evaluate(&vec![0.0; problem.map.len()], &mut gradient)?;
+    Sharded::new(LikelihoodObjective::new(problem)?)
+        .evaluate(&vec![0.0; problem.map.len()], &mut gradient)?;
     Ok(gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max))
 }

@@ -6,7 +6,7 @@
 //!
 //! Selectors that train share two loops. `lambda_path.rs` follows the minima of an objective from strong to weak ℓ1
 //! penalties; `selection_loop.rs` adds the candidates that score best and trains on. Both look at all candidates through a
-//! `Field`: one pass over the data gives the derivative of every one of them.
+//! `CandidateObjective`: one pass over the data gives the derivative of every one of them.
 //!
 //! ```
 //! use crf_core::Selector;
@@ -28,17 +28,17 @@ mod wrappers;
 pub use crate::baselines::as_selected::AsSelected;
 pub use crate::baselines::logit_boost::LogitBoost;
 pub use crate::baselines::none::None;
-pub use crate::candidates::choose::{Chosen, Tried, choose, choose_seen};
+pub use crate::candidates::choose::{Chosen, TriedCandidate, choose, choose_with};
 pub use crate::filters::correlation::Correlation;
 pub use crate::filters::mutual_information::MutualInformation;
 pub use crate::filters::ranking::Sizes;
 pub use crate::filters::relief::Relief;
 pub use crate::forward::forward_wrapper::ForwardWrapper;
 pub use crate::forward::grafting::Grafting;
-pub use crate::forward::mean_field_gain::{MeanFieldGain, Neighbours, Positions, Probabilities};
-pub use crate::forward::selection_loop::Rounds;
+pub use crate::forward::mean_field_gain::{GainProbabilities, MeanFieldGain, Neighbours, Positions};
+pub use crate::forward::selection_loop::ForwardSettings;
 pub use crate::penalty_path::l1_path::L1Path;
-pub use crate::penalty_path::lambda_path::Penalties;
+pub use crate::penalty_path::lambda_path::LambdaPath;
 pub use crate::penalty_path::m_estimator_path::{MEstimatorPath, Patches};
 pub use crate::wrappers::cross_validated::CrossValidated;
 pub use crate::wrappers::in_part::InPart;

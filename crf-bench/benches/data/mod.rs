@@ -1,15 +1,16 @@
 //! Random sequences that several benches share.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Corpus, DatasetBuilder, FeatureMap, Features, Fit, Learner, Next,
-    Problem, Run, Schema, Seed, Value,
+    Alphabet, Channel, ChannelKind, DatasetBuilder, EncodedDataset, FeatureMap, Features, Fit, FitContext,
+    Learner, Problem, Schema, Seed, Value,
 };
 use rand::RngExt as _;
 
 /// Sequences of 20 positions, each with `active` symbols out of 1,000 per channel.
-pub(crate) fn corpus(sequences: usize, labels: usize, active: usize) -> (Corpus, Arc<FeatureMap>) {
+pub(crate) fn corpus(sequences: usize, labels: usize, active: usize) -> (EncodedDataset, Arc<FeatureMap>) {
     let symbols = Alphabet::new((0..1_000).map(|k| format!("s{k}")));
     let channel = |k| Channel { name: format!("c{k}"), kind: ChannelKind::Symbol(symbols.clone()) };
     let names = Alphabet::new((0..labels).map(|y| format!("y{y}")));
@@ -37,5 +38,7 @@ pub(crate) fn corpus(sequences: usize, labels: usize, active: usize) -> (Corpus,
 /// Trains a model, which nobody watches.
 #[allow(dead_code, reason = "not every bench trains")]
 pub(crate) fn train(learner: &dyn Learner, problem: &Problem<'_>) -> Fit {
-    learner.fit(problem, &mut Run::new(Seed::new(1), &mut |_| Next::Continue)).expect("a fit")
+    learner
+        .fit(problem, &mut FitContext::new(Seed::new(1), &mut |_| ControlFlow::Continue(())))
+        .expect("a fit")
 }

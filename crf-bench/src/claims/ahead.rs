@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place;
 use crate::claims::claim::{At, Claim, Names, Verdict};
-use crate::config::{Fault, KeyPath};
+use crate::config::{ConfigFault, KeyPath};
 use crate::results::summary::Summary;
 
 /// One method of each pair is ahead of the other in the mean, in all pairs but a few.
@@ -32,11 +32,14 @@ crf_core::plugin!("claim", Ahead, "ahead");
 
 #[typetag::serde(name = "ahead")]
 impl Claim for Ahead {
-    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+    fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
         self.pairs.iter().flatten().try_for_each(|method| names.method("pairs", method))?;
         names.metric("metric", &self.metric)?;
         if self.by.is_nan() || self.by < 0.0 {
-            return Err(Fault::value(KeyPath::of(["by"]), format!("expected at least 0, got {}", self.by)));
+            return Err(ConfigFault::value(
+                KeyPath::of(["by"]),
+                format!("expected at least 0, got {}", self.by),
+            ));
         }
         names.at(&self.at)
     }

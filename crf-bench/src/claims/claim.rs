@@ -6,7 +6,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::config::{Experiment, Fault, KeyPath, same};
+use crate::config::{ConfigFault, Experiment, KeyPath, same};
 use crate::results::selection_path;
 use crate::results::summary::Summary;
 
@@ -14,7 +14,7 @@ use crate::results::summary::Summary;
 #[typetag::serde]
 pub trait Claim: Debug + Send + Sync {
     /// Rejects names that the experiment does not have, before anything runs.
-    fn check(&self, names: &Names<'_>) -> Result<(), Fault>;
+    fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault>;
     /// Says whether the results show it, and by which numbers.
     fn judge(&self, summary: &Summary) -> Verdict;
 }
@@ -138,31 +138,31 @@ impl<'a> Names<'a> {
     }
 
     /// `key` of a claim must name a method.
-    pub fn method(&self, key: &str, name: &str) -> Result<(), Fault> {
+    pub fn method(&self, key: &str, name: &str) -> Result<(), ConfigFault> {
         self.known(KeyPath::of([key]), "method", name, &self.methods)
     }
 
     /// `key` of a claim must name a metric, as a config or as the results spell it.
-    pub fn metric(&self, key: &str, name: &str) -> Result<(), Fault> {
+    pub fn metric(&self, key: &str, name: &str) -> Result<(), ConfigFault> {
         let name = name.replace('-', "_");
         self.known(KeyPath::of([key]), "metric", &name, &self.metrics)
     }
 
     /// `key` of a claim must name a key of the sweep.
-    pub fn along(&self, key: &str, name: &str) -> Result<(), Fault> {
+    pub fn along(&self, key: &str, name: &str) -> Result<(), ConfigFault> {
         let keys: Vec<&String> = self.sweep.keys().collect();
         self.known(KeyPath::of([key]), "sweep key", name, &keys)
     }
 
     /// `at` of a claim must give values that keys of the sweep take.
-    pub fn at(&self, at: &At) -> Result<(), Fault> {
+    pub fn at(&self, at: &At) -> Result<(), ConfigFault> {
         let path = KeyPath::of(["at"]);
         let keys: Vec<&String> = self.sweep.keys().collect();
         for (key, value) in &at.0 {
             if !self.sweep.contains_key(key) {
-                return Err(Fault {
-                    side: crate::config::Side::Key,
-                    ..Fault::unknown(path.child(key), "sweep key", key, &keys)
+                return Err(ConfigFault {
+                    side: crate::config::KeyOrValue::Key,
+                    ..ConfigFault::unknown(path.child(key), "sweep key", key, &keys)
                 });
             }
             self.values(path.child(key), key, [value])?;
@@ -176,22 +176,28 @@ impl<'a> Names<'a> {
         path: KeyPath,
         key: &str,
         values: impl IntoIterator<Item = &'v Value>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ConfigFault> {
         let Some(Value::Array(known)) = self.sweep.get(key).filter(|_| self.strict) else { return Ok(()) };
         for value in values {
             if !known.iter().any(|other| same(other, value)) {
                 let known: Vec<String> = known.iter().map(ToString::to_string).collect();
                 let message = format!("`{key}` is never {value} in the sweep; it is {}", known.join(", "));
-                return Err(Fault::value(path, message));
+                return Err(ConfigFault::value(path, message));
             }
         }
         Ok(())
     }
 
-    fn known(&self, path: KeyPath, what: &str, name: &str, known: &[impl AsRef<str>]) -> Result<(), Fault> {
+    fn known(
+        &self,
+        path: KeyPath,
+        what: &str,
+        name: &str,
+        known: &[impl AsRef<str>],
+    ) -> Result<(), ConfigFault> {
         if known.iter().any(|other| other.as_ref() == name) {
             return Ok(());
         }
-        Err(Fault::unknown(path, what, name, known))
+        Err(ConfigFault::unknown(path, what, name, known))
     }
 }

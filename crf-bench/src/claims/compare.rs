@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place;
 use crate::claims::claim::{At, Claim, Names, Verdict};
-use crate::config::Fault;
+use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
 /// One method is better than another: the 95% interval of their difference, trial by trial, excludes 0.
@@ -25,7 +25,7 @@ crf_core::plugin!("claim", Better, "better");
 
 #[typetag::serde(name = "better")]
 impl Claim for Better {
-    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+    fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
         check(names, [("method", &self.method), ("than", &self.than)], &self.metric, &self.at)
     }
 
@@ -60,7 +60,7 @@ crf_core::plugin!("claim", NoWorse, "no-worse");
 
 #[typetag::serde(name = "no-worse")]
 impl Claim for NoWorse {
-    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+    fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
         check(names, [("method", &self.method), ("than", &self.than)], &self.metric, &self.at)
     }
 
@@ -94,7 +94,7 @@ crf_core::plugin!("claim", Equal, "equal");
 
 #[typetag::serde(name = "equal")]
 impl Claim for Equal {
-    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+    fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
         check(names, [("method", &self.method), ("other", &self.other)], &self.metric, &self.at)
     }
 
@@ -110,7 +110,7 @@ fn allowed(within: f64) -> String {
     format!(", of which {within} is allowed")
 }
 
-fn check(names: &Names<'_>, methods: [(&str, &str); 2], metric: &str, at: &At) -> Result<(), Fault> {
+fn check(names: &Names<'_>, methods: [(&str, &str); 2], metric: &str, at: &At) -> Result<(), ConfigFault> {
     methods.into_iter().try_for_each(|(key, method)| names.method(key, method))?;
     names.metric("metric", metric)?;
     names.at(at)
@@ -125,7 +125,7 @@ fn compare(
     metric: &str,
     at: &At,
     note: &str,
-    holds: impl Fn(crate::Estimate, bool) -> bool,
+    holds: impl Fn(crate::MeanInterval, bool) -> bool,
 ) -> Verdict {
     let (a, b, m) = (summary.method(method), summary.method(than), summary.metric(metric));
     let verdicts = summary.at(&at.0).into_iter().map(|point| {

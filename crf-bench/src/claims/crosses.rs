@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::listed;
 use crate::claims::claim::{At, Claim, Names, Verdict};
-use crate::config::Fault;
+use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
 /// The curves of two methods cross: their difference changes sign, counted where its 95% interval excludes 0.
@@ -32,7 +32,7 @@ crf_core::plugin!("claim", Crosses, "crosses");
 
 #[typetag::serde(name = "crosses")]
 impl Claim for Crosses {
-    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+    fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
         self.methods.iter().try_for_each(|method| names.method("methods", method))?;
         names.metric("metric", &self.metric)?;
         names.along("along", &self.along)?;

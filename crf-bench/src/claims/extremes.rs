@@ -4,7 +4,7 @@ use toml::Value;
 
 use super::{along, listed};
 use crate::claims::claim::{At, Claim, Names, Verdict};
-use crate::config::{Fault, KeyPath, same};
+use crate::config::{ConfigFault, KeyPath, same};
 use crate::results::summary::Summary;
 
 macro_rules! extreme {
@@ -31,7 +31,7 @@ macro_rules! extreme {
 
         #[typetag::serde(name = $tag)]
         impl Claim for $type {
-            fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+            fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
                 names.method("method", &self.method)?;
                 names.metric("metric", &self.metric)?;
                 names.along("along", &self.along)?;

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{along, listed};
 use crate::claims::claim::{At, Claim, Names, Verdict};
-use crate::config::Fault;
+use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
 /// The metric stays the same along a sweep key: its largest and smallest mean are not further apart than
@@ -28,7 +28,7 @@ crf_core::plugin!("claim", Flat, "flat");
 
 #[typetag::serde(name = "flat")]
 impl Claim for Flat {
-    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+    fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
         names.method("method", &self.method)?;
         names.metric("metric", &self.metric)?;
         names.along("along", &self.along)?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::claims::claim::{Claim, Names, Verdict};
-use crate::config::{Fault, KeyPath};
+use crate::config::{ConfigFault, KeyPath};
 use crate::results::summary::Summary;
 
 /// Another claim, made of the mean over all values of a sweep key, single ones of which may differ.
@@ -26,7 +26,7 @@ crf_core::plugin!("claim", MeanOver, "mean-over");
 
 #[typetag::serde(name = "mean-over")]
 impl Claim for MeanOver {
-    fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+    fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
         names.along("key", &self.key)?;
         let path = KeyPath::of(["claim", self.claim.typetag_name()]);
         self.claim.check(&names.without(&self.key)).map_err(|fault| fault.below(&path))
@@ -76,15 +76,15 @@ mod tests {
 
     #[test]
     fn other_keys_keep_their_points() {
-        use crate::config::Settings;
+        use crate::config::SweepValues;
         let value = |v: usize| toml::Value::from(v as i64);
-        let points = (0..6).map(|p| Settings::default().with("x", &value(p / 2)).with("y", &value(p % 2)));
+        let points = (0..6).map(|p| SweepValues::default().with("x", &value(p / 2)).with("y", &value(p % 2)));
         let metrics = summary(&[0.0], &[0.0]).metrics;
         let of = Summary::new(vec!["A".into()], points.collect(), metrics, 2, |_, point, _, trial| {
             (100 * (point % 2) + 10 * (point / 2) + trial) as f64
         });
         let means = with_trials_along(&of, "x");
-        let at = |y: usize| Settings::default().with("y", &value(y));
+        let at = |y: usize| SweepValues::default().with("y", &value(y));
         assert_eq!(means.points, [at(0), at(1)]);
         assert_eq!(means.values(0, 0, 0), [0.5, 10.5, 20.5]);
         assert_eq!(means.values(0, 1, 0), [100.5, 110.5, 120.5]);

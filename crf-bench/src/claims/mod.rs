@@ -19,38 +19,38 @@ pub use flat::Flat;
 pub use mean_over::MeanOver;
 pub use trend::{Falls, Rises};
 
-use crate::config::{Settings, show};
-use crate::results::mean_interval::Estimate;
+use crate::config::{SweepValues, show};
+use crate::results::mean_interval::MeanInterval;
 use crate::results::summary::{Line, Summary};
 
 /// The estimates of a method along a line.
-fn along(summary: &Summary, method: &str, metric: &str, line: &Line) -> Vec<Estimate> {
+fn along(summary: &Summary, method: &str, metric: &str, line: &Line) -> Vec<MeanInterval> {
     let (method, metric) = (summary.method(method), summary.metric(metric));
     line.points.iter().map(|&point| summary.estimate(method, point, metric)).collect()
 }
 
 /// `1: 0.15 ± 0.01, 2: 0.12 ± 0.01`, after what the line's points share.
-fn listed(summary: &Summary, key: &str, line: &Line, estimates: &[Estimate]) -> String {
+fn listed(summary: &Summary, key: &str, line: &Line, estimates: &[MeanInterval]) -> String {
     let value = |point: usize| summary.value(point, key).map(show).unwrap_or_default();
     let entries = line.points.iter().zip(estimates).map(|(&point, of)| format!("{}: {of}", value(point)));
     format!("{}{}", place(&line.others), entries.collect::<Vec<_>>().join(", "))
 }
 
 /// `dataset.copies = 1: `, or nothing where there is no sweep.
-fn place(settings: &Settings) -> String {
+fn place(settings: &SweepValues) -> String {
     if settings.is_empty() { String::new() } else { format!("{settings}: ") }
 }
 
 #[cfg(test)]
 mod testing {
     use super::*;
-    use crate::results::summary::Column;
+    use crate::results::summary::MetricColumn;
 
     /// Methods `A` and `B`, metric `error` (lower is better), three trials around the given means at x = 0,
     /// 1, 2, …
     pub(super) fn summary(a: &[f64], b: &[f64]) -> Summary {
-        let points = (0..a.len()).map(|x| Settings::default().with("x", &toml::Value::from(x as i64)));
-        let metrics = vec![Column { name: "error".into(), higher_is_better: false }];
+        let points = (0..a.len()).map(|x| SweepValues::default().with("x", &toml::Value::from(x as i64)));
+        let metrics = vec![MetricColumn { name: "error".into(), higher_is_better: false }];
         let means = [a.to_vec(), b.to_vec()];
         let noise = [-0.001, 0.0, 0.001];
         Summary::new(vec!["A".into(), "B".into()], points.collect(), metrics, 3, |method, point, _, trial| {

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{along, listed};
 use crate::claims::claim::{At, Claim, Names, Verdict};
-use crate::config::Fault;
+use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
 macro_rules! trend {
@@ -27,7 +27,7 @@ macro_rules! trend {
 
         #[typetag::serde(name = $tag)]
         impl Claim for $type {
-            fn check(&self, names: &Names<'_>) -> Result<(), Fault> {
+            fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
                 names.method("method", &self.method)?;
                 names.metric("metric", &self.metric)?;
                 names.along("along", &self.along)?;

@@ -34,7 +34,7 @@ pub struct CompareArgs {
 }
 
 /// Starts the script that runs all programs in turn; this program is one of them.
-pub(super) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<ExitCode> {
+pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let ours = std::env::current_exe().map_err(Error::io("this program"))?;
     // The program is `target/release/xtask`.
     let target = ours.ancestors().nth(2).unwrap_or(Path::new("target"));

@@ -1,16 +1,17 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use crf_core::{Beliefs, EdgeBeliefs, Inference as _, Iteration, Next, OwnedPotentials, Scratch, Seed};
+use crf_core::{Beliefs, EdgeBeliefs, Inference as _, Iteration, OwnedPotentials, Scratch, Seed};
 use crf_inference::ForwardBackward;
 use serde::Serialize;
 
 use super::{print_json, terminal, threads};
-use crate::config::{Readable as _, Training};
+use crate::config::{ConfigRoot as _, Training};
 use crate::error::{Error, Result};
 use crate::machine::{peak_flops, read_rate, seconds};
 use crate::model::train::{Seconds, train};
@@ -73,7 +74,7 @@ struct Pass {
 }
 
 /// Measures all and prints it.
-pub(super) fn run(args: &GrowthArgs, out: &mut dyn Write) -> Result<ExitCode> {
+pub(crate) fn run(args: &GrowthArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let line = progress::line("measuring the machine");
     let peak = peak_flops();
     let mut growth = Growth {
@@ -163,7 +164,7 @@ fn passes(file: &Path, args: &GrowthArgs, say: &mut dyn FnMut(String)) -> Result
         let mut seen: Vec<Iteration> = Vec::new();
         let mut watch = |iteration: &Iteration| {
             seen.push(iteration.clone());
-            Next::Continue
+            ControlFlow::Continue(())
         };
         pool.install(|| train(config, many, None, None, String::new(), &mut time, &mut watch))?;
         let steps = seen.windows(2).map(|step| {

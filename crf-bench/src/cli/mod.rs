@@ -1,29 +1,12 @@
 //! The command line: what `crf` offers to users, and what `cargo xtask` offers beyond that.
 
-mod check;
+mod commands;
 mod compare;
-mod constraints;
-mod convert;
-mod data;
-mod eval;
-mod experiment;
-mod explain;
-mod format;
 mod growth;
-mod infer;
-mod inspect;
-mod list;
-mod merge;
 mod new;
-mod report;
-mod reproduce;
-mod show;
-mod tag;
+mod options;
+mod output;
 mod test;
-mod trace_file;
-mod train;
-mod training_summary;
-mod variant;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -32,24 +15,24 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use self::check::CheckArgs;
+pub use self::commands::check::CheckArgs;
+pub use self::commands::convert::ConvertArgs;
+pub use self::commands::data::DataArgs;
+pub use self::commands::eval::EvalArgs;
+pub use self::commands::explain::ExplainArgs;
+pub use self::commands::infer::InferArgs;
+pub use self::commands::inspect::InspectArgs;
+pub use self::commands::list::ListArgs;
+pub use self::commands::merge::MergeArgs;
+pub use self::commands::report::ReportArgs;
+pub use self::commands::reproduce::ReproduceArgs;
+pub use self::commands::show::ShowArgs;
+pub use self::commands::tag::TagArgs;
+pub use self::commands::train::TrainArgs;
 pub use self::compare::CompareArgs;
-pub use self::convert::ConvertArgs;
-pub use self::data::DataArgs;
-pub use self::eval::EvalArgs;
-pub use self::explain::ExplainArgs;
 pub use self::growth::GrowthArgs;
-pub use self::infer::InferArgs;
-pub use self::inspect::InspectArgs;
-pub use self::list::ListArgs;
-pub use self::merge::MergeArgs;
 pub use self::new::NewArgs;
-pub use self::report::ReportArgs;
-pub use self::reproduce::ReproduceArgs;
-pub use self::show::ShowArgs;
-pub use self::tag::TagArgs;
-pub use self::train::TrainArgs;
-pub use self::variant::VariantArgs;
+pub use self::options::variant::VariantArgs;
 use crate::error::{Error, Result};
 use crate::experiment::shard::Shard;
 use crate::support::progress;
@@ -118,17 +101,17 @@ enum UserCommand {
 impl UserCommand {
     fn run(&self, out: &mut dyn Write) -> Result<ExitCode> {
         match self {
-            UserCommand::Train(args) => train::run(args, out),
-            UserCommand::Tag(args) => tag::run(args, out),
-            UserCommand::Eval(args) => eval::run(args, out),
-            UserCommand::Inspect(args) => inspect::run(args, out),
-            UserCommand::Convert(args) => convert::run(args, out),
-            UserCommand::Infer(args) => infer::run(args, out),
-            UserCommand::Show(args) => show::run(args, out),
-            UserCommand::List(args) => list::run(args, out),
-            UserCommand::Explain(args) => explain::run(args, out),
+            UserCommand::Train(args) => commands::train::run(args, out),
+            UserCommand::Tag(args) => commands::tag::run(args, out),
+            UserCommand::Eval(args) => commands::eval::run(args, out),
+            UserCommand::Inspect(args) => commands::inspect::run(args, out),
+            UserCommand::Convert(args) => commands::convert::run(args, out),
+            UserCommand::Infer(args) => commands::infer::run(args, out),
+            UserCommand::Show(args) => commands::show::run(args, out),
+            UserCommand::List(args) => commands::list::run(args, out),
+            UserCommand::Explain(args) => commands::explain::run(args, out),
             UserCommand::Schema(SchemaArgs {}) => schema(out),
-            UserCommand::Check(args) => check::run(args, out),
+            UserCommand::Check(args) => commands::check::run(args, out),
         }
     }
 }
@@ -191,11 +174,11 @@ impl Cli {
     pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode> {
         progress::log(self.verbose);
         match &self.command {
-            Command::Experiment(args) => experiment::run(args, out),
-            Command::Merge(args) => merge::run(args, out),
-            Command::Reproduce(args) => reproduce::run(args, out),
-            Command::Report(args) => report::run(args, out),
-            Command::Data(args) => data::run(args, out),
+            Command::Experiment(args) => commands::experiment::run(args, out),
+            Command::Merge(args) => commands::merge::run(args, out),
+            Command::Reproduce(args) => commands::reproduce::run(args, out),
+            Command::Report(args) => commands::report::run(args, out),
+            Command::Data(args) => commands::data::run(args, out),
             Command::Test(TestArgs {}) => test::run(out),
             Command::Compare(args) => compare::run(args, out),
             Command::Growth(args) => growth::run(args, out),

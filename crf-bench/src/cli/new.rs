@@ -61,7 +61,7 @@ mod tests {
 "#;
 
 /// Writes the files.
-pub(super) fn run(args: &NewArgs, out: &mut dyn Write) -> Result<ExitCode> {
+pub(crate) fn run(args: &NewArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let (kind, library, template) = args.kind.parts();
     let wrong = |message: String| Error::config(format!("new {kind} {}", args.name), message);
     let is_word = |word: &str| {

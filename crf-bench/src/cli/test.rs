@@ -5,7 +5,7 @@ use super::terminal;
 use crate::error::{Error, Result};
 
 /// Runs every check, cheapest first, until one fails.
-pub(super) fn run(out: &mut dyn Write) -> Result<ExitCode> {
+pub(crate) fn run(out: &mut dyn Write) -> Result<ExitCode> {
     let with_data = std::env::var_os("CRF_DATA").is_some();
     let tests: &[&str] = if with_data {
         &["test", "--workspace", "--", "--include-ignored"]

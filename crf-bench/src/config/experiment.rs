@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use super::json_schema::{AnyClaim, AnyInference, AnyMetric, AnySource, Lists};
 use super::method::{as_table, in_order};
-use super::readable::Readable;
-use super::schema::{AnyClaim, AnyInference, AnyMetric, AnySource, Lists};
 use super::verify::plugins;
-use super::{Fault, Method, Settings};
+use super::{ConfigFault, Method, SweepValues};
 use crate::claims::claim::{At, Statement};
+use crate::located_toml::ConfigRoot;
 
 /// An experiment as its file tells it, with every default filled in.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -83,7 +83,7 @@ pub struct Published {
 
 impl Experiment {
     /// What the paper has for a method and a metric at a point.
-    pub(crate) fn published(&self, method: &str, at: &Settings, metric: &str) -> Option<f64> {
+    pub(crate) fn published(&self, method: &str, at: &SweepValues, metric: &str) -> Option<f64> {
         let fits = |of: &&Published| of.metric.replace('-', "_") == metric && at.matches(&of.at.0);
         self.published.iter().filter(fits).find_map(|of| of.values.get(method).copied())
     }
@@ -128,8 +128,8 @@ pub struct Figure {
     pub caption: Option<String>,
 }
 
-impl Readable for Experiment {
-    fn check(&self, config: &Value) -> Result<(), Fault> {
+impl ConfigRoot for Experiment {
+    fn check(&self, config: &Value) -> Result<(), ConfigFault> {
         plugins(self, config)
     }
 }

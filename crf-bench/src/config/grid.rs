@@ -1,8 +1,8 @@
 use crf_core::nearest;
 use toml::{Table, Value};
 
-use super::readable::{Readable, Refused, try_value};
-use super::{Fault, KeyPath, Settings};
+use super::{ConfigFault, KeyPath, SweepValues};
+use crate::located_toml::{ConfigRoot, Refused, try_value};
 
 /// Keys of a config and the lists of values they take in turn.
 pub(crate) struct Grid<'a> {
@@ -22,11 +22,14 @@ impl Grid<'_> {
     /// The product of all lists, the first key changing slowest: the values, and the config that has them.
     ///
     /// Each of these configs was read and checked.
-    pub(crate) fn points<C: Readable>(&self, config: &Value) -> Result<Vec<(Settings, Value)>, Fault> {
-        let mut product = vec![(Settings::default(), config.clone())];
+    pub(crate) fn points<C: ConfigRoot>(
+        &self,
+        config: &Value,
+    ) -> Result<Vec<(SweepValues, Value)>, ConfigFault> {
+        let mut product = vec![(SweepValues::default(), config.clone())];
         for (key, values) in self.lists {
             let here = self.place.child(key);
-            let paths = self.paths(key, config).map_err(|message| Fault::key(here.clone(), message))?;
+            let paths = self.paths(key, config).map_err(|message| ConfigFault::key(here.clone(), message))?;
             let values = self.values::<C>(config, &paths, values, &here)?;
             let longer = product.iter().flat_map(|(settings, config)| {
                 values.iter().map(|value| {
@@ -41,7 +44,7 @@ impl Grid<'_> {
         }
         for (settings, config) in &product {
             let read = C::read(config).and_then(|read| read.check(config).map_err(|fault| fault.message));
-            read.map_err(|message| Fault::value(self.place.clone(), format!("{settings}: {message}")))?;
+            read.map_err(|message| ConfigFault::value(self.place.clone(), format!("{settings}: {message}")))?;
         }
         Ok(product)
     }
@@ -68,27 +71,27 @@ impl Grid<'_> {
     }
 
     /// The values of a key, each of which the config takes in all its places.
-    fn values<'v, C: Readable>(
+    fn values<'v, C: ConfigRoot>(
         &self,
         config: &Value,
         paths: &[KeyPath],
         values: &'v Value,
         here: &KeyPath,
-    ) -> Result<&'v [Value], Fault> {
+    ) -> Result<&'v [Value], ConfigFault> {
         let (least, in_words) = self.least;
         let Some(values) = values.as_array().filter(|values| values.len() >= least) else {
             let message = format!("{} needs a list of at least {in_words}, got {values}", self.called);
-            return Err(Fault::value(here.clone(), message));
+            return Err(ConfigFault::value(here.clone(), message));
         };
         for (i, value) in values.iter().enumerate() {
             for path in paths {
                 try_value::<C>(config, path, value).map_err(|refused| match refused {
-                    Refused::Key(message) => Fault::key(here.clone(), message),
-                    Refused::Value(message) => Fault::value(here.child(i), message),
+                    Refused::Key(message) => ConfigFault::key(here.clone(), message),
+                    Refused::Value(message) => ConfigFault::value(here.child(i), message),
                 })?;
             }
             if values[..i].contains(value) {
-                return Err(Fault::value(here.child(i), format!("the value {value} is listed twice")));
+                return Err(ConfigFault::value(here.child(i), format!("the value {value} is listed twice")));
             }
         }
         Ok(values)

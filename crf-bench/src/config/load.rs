@@ -3,18 +3,18 @@ use std::path::{Path, PathBuf};
 use crf_core::nearest;
 use toml::Value;
 
-use super::document::Document;
-use super::overlay::merge;
 use super::plan::Plan;
-use super::readable::{Readable, Refused, try_value};
-use super::{Experiment, Fault, KeyPath, Setting};
+use super::{ConfigFault, Experiment, KeyPath, Override};
 use crate::error::{Error, Result};
+use crate::located_toml::Document;
+use crate::located_toml::merge;
+use crate::located_toml::{ConfigRoot, Refused, try_value};
 
 /// Reads an experiment file, with its `quick` table laid over it if asked, and `settings` over both.
 ///
 /// Everything that can be known to be wrong is refused here, with its place; the quick variant is always
 /// checked.
-pub fn load(file: &Path, quick: bool, settings: &[Setting]) -> Result<Plan> {
+pub fn load(file: &Path, quick: bool, settings: &[Override]) -> Result<Plan> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let files = experiment_files(Path::new("experiments"));
@@ -26,7 +26,7 @@ pub fn load(file: &Path, quick: bool, settings: &[Setting]) -> Result<Plan> {
 }
 
 /// [`load`] for a text; `name` stands for the file in messages.
-pub fn parse(name: &str, text: &str, quick: bool, settings: &[Setting]) -> Result<Plan> {
+pub fn parse(name: &str, text: &str, quick: bool, settings: &[Override]) -> Result<Plan> {
     let document = Document::parse(name, text)?;
     let mut config = document.value.clone();
     let over = KeyPath::of(["quick"]).remove(&mut config);
@@ -71,12 +71,12 @@ fn share(document: &Document, config: &mut Value) -> Result<()> {
 const DEFAULTS: &str = "defaults";
 
 fn no_table(document: &Document, key: &str) -> Error {
-    let place = document.place(&KeyPath::of([key]), super::Side::Value);
+    let place = document.place(&KeyPath::of([key]), super::KeyOrValue::Value);
     Error::config(place, format!("`{key}` must be a table"))
 }
 
 /// The config with a setting of the command line.
-pub(crate) fn set<C: Readable>(config: &Value, setting: &Setting) -> Result<Value> {
+pub(crate) fn set<C: ConfigRoot>(config: &Value, setting: &Override) -> Result<Value> {
     try_value::<C>(config, &setting.path, &setting.value).map_err(|refused| {
         let (Refused::Key(message) | Refused::Value(message)) = refused;
         Error::config(&setting.option, message)
@@ -84,9 +84,9 @@ pub(crate) fn set<C: Readable>(config: &Value, setting: &Setting) -> Result<Valu
 }
 
 /// The fault with the place of its entry: an option, a line of the quick table, or a line of the file.
-pub(super) fn placed(document: &Document, fault: Fault, quick: bool, settings: &[Setting]) -> Error {
-    let Fault { path, side, message } = fault;
-    let is_set = |setting: &&Setting| path.steps().starts_with(setting.path.steps());
+pub(super) fn placed(document: &Document, fault: ConfigFault, quick: bool, settings: &[Override]) -> Error {
+    let ConfigFault { path, side, message } = fault;
+    let is_set = |setting: &&Override| path.steps().starts_with(setting.path.steps());
     if let Some(setting) = settings.iter().rev().find(is_set) {
         return Error::config(&setting.option, message);
     }

@@ -8,7 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize as DeriveDeserialize, Serialize as DeriveSerialize};
 use toml::Value;
 
-use super::schema::{AnyFeature, AnyInference, AnyLearner, AnySelector};
+use super::json_schema::{AnyFeature, AnyInference, AnyLearner, AnySelector};
 
 /// One way to learn and predict, compared with others on the same data.
 #[derive(Debug, DeriveSerialize, DeriveDeserialize, JsonSchema)]

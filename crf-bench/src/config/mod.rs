@@ -1,35 +1,28 @@
-//! Files that say what to run: experiments and trainings, where they are wrong, and what they ask for.
+//! Experiment and training files: read, checked and expanded.
+//!
+//! `load.rs` reads an experiment file: defaults are shared out, every point of the sweep is read as an
+//! `Experiment`, and `plan.rs` keeps what is to be run. `training.rs` does the same for `crf train`.
+//! May use the catalogue of plugins, claims and `located_toml`; runs nothing.
 
-mod culprit;
-mod document;
 mod experiment;
-mod fault;
 mod grid;
-mod key_path;
+mod json_schema;
 mod load;
 mod method;
-mod overlay;
 mod plan;
-mod readable;
-mod schema;
-mod settings;
 mod template_file;
 mod training;
 mod tune;
 mod verify;
 
+pub use crate::located_toml::{ConfigFault, KeyOrValue, KeyPath, Override, SweepValues};
+pub(crate) use crate::located_toml::{ConfigRoot, number, same, show};
 pub use experiment::{Experiment, Figure, Published};
-pub use fault::{Fault, Side};
-pub use key_path::KeyPath;
+pub use json_schema::schema;
 pub(crate) use load::set;
 pub use load::{experiment_files, load, parse};
 pub use method::Method;
-pub use overlay::Setting;
-pub use plan::{Plan, Point};
-pub(crate) use readable::Readable;
-pub use schema::schema;
-pub use settings::Settings;
-pub(crate) use settings::{number, same, show};
+pub use plan::{Plan, SweepPoint};
 pub use template_file::{TemplateFile, Templates};
 pub(crate) use training::usual_features;
 pub use training::{Request, Training};

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toml::{Table, Value};
 
-use super::document::Document;
 use super::load::{placed, set};
 use super::method::{by_tag, forward_backward};
-use super::overlay::merge;
-use super::readable::Readable;
 use super::template_file::relocate;
-use super::{Candidates, Fault, KeyPath, Setting, TemplateFile, Templates, Tune};
+use super::{Candidates, ConfigFault, KeyPath, Override, TemplateFile, Templates, Tune};
 use crate::error::{Error, Result};
+use crate::located_toml::ConfigRoot;
+use crate::located_toml::Document;
+use crate::located_toml::merge;
 
 /// How a model is trained, as a file or the options of `train` say it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -79,16 +79,16 @@ fn mle() -> Box<dyn Learner> {
     by_tag("mle").expect("crf-learn is linked and has `mle`")
 }
 
-impl Readable for Training {
-    fn check(&self, config: &Value) -> Result<(), Fault> {
+impl ConfigRoot for Training {
+    fn check(&self, config: &Value) -> Result<(), ConfigFault> {
         let root = KeyPath::default();
-        let fault = |path: KeyPath| move |error: CoreError| Fault::plugin(path, &error, config);
+        let fault = |path: KeyPath| move |error: CoreError| ConfigFault::plugin(path, &error, config);
         self.format.check().map_err(fault(root.child("format")))?;
         if let Some(template) = &self.template {
             template.check().map_err(fault(root.child("template")))?;
             if self.features.is_some() {
                 let message = "the features come from a template file or from `features`, not from both";
-                return Err(Fault::key(root.child("template"), message));
+                return Err(ConfigFault::key(root.child("template"), message));
             }
         }
         for (i, feature) in self.features.iter().flat_map(|features| features.0.iter().enumerate()) {
@@ -112,7 +112,7 @@ impl Training {
     ///
     /// A flag that names a plugin keeps the file's settings of the same plugin. A template file is read and becomes the
     /// training's features. What is to be tuned is taken out of the training and made into the candidates for it.
-    pub fn load(file: Option<&Path>, flags: &[Setting], settings: &[Setting]) -> Result<Request> {
+    pub fn load(file: Option<&Path>, flags: &[Override], settings: &[Override]) -> Result<Request> {
         let name = file.map_or("the options".to_owned(), |file| file.display().to_string());
         let text = match file.map(std::fs::read_to_string).transpose() {
             Ok(text) => text.unwrap_or_default(),
@@ -142,7 +142,7 @@ impl Training {
             let place = if file.is_some() { name.as_str() } else { "--format" };
             return Err(Error::config(place, format!("the data need a `format`: {}", formats())));
         }
-        let whole = |config: &Value, options: &[Setting]| {
+        let whole = |config: &Value, options: &[Override]| {
             let (training, resolved) = Training::read_located(config)
                 .and_then(|read| read.0.check(&read.1).map(|()| read))
                 .map_err(|fault| placed(&document, fault, false, options))?;

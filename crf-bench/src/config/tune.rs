@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::grid::Grid;
-use super::{Fault, KeyPath, Setting, Settings, Training};
+use super::{ConfigFault, KeyPath, Override, SweepValues, Training};
 use crate::error::{Error, Result};
 
 /// What is chosen by cross-validation before a model is trained.
@@ -31,7 +31,7 @@ impl Default for Tune {
 #[derive(Debug)]
 pub struct Candidates {
     /// The values of the keys, and the whole config with them.
-    pub points: Vec<(Settings, Value)>,
+    pub points: Vec<(SweepValues, Value)>,
     /// Into how many parts the sequences are dealt.
     pub folds: usize,
     /// By what the candidates are compared.
@@ -40,16 +40,16 @@ pub struct Candidates {
 
 impl Tune {
     /// The candidates for a config, which is without its own `tune`.
-    pub(super) fn candidates(self, config: &Value) -> Result<Candidates, Fault> {
+    pub(super) fn candidates(self, config: &Value) -> Result<Candidates, ConfigFault> {
         let root = KeyPath::of(["tune"]);
         if self.folds < 2 {
             let message = format!("`folds` must be at least 2, got {}", self.folds);
-            return Err(Fault::value(root.child("folds"), message));
+            return Err(ConfigFault::value(root.child("folds"), message));
         }
         if self.over.is_empty() {
             let message = "nothing to tune: expected keys with lists of values, such as \
                            `--tune learner.l2=0.1,1,10`";
-            return Err(Fault::value(root, message));
+            return Err(ConfigFault::value(root, message));
         }
         let grid = Grid {
             called: "tuning",
@@ -62,7 +62,7 @@ impl Tune {
     }
 
     /// Reads `key=value,value,…`; values that are not TOML are strings.
-    pub(crate) fn option(text: &str) -> Result<Setting> {
+    pub(crate) fn option(text: &str) -> Result<Override> {
         let place = format!("--tune {text}");
         let wrong = || Error::config(&place, "expected key=value,value,…, such as learner.l2=0.1,1,10");
         let (key, values) = text.split_once('=').ok_or_else(wrong)?;
@@ -74,7 +74,7 @@ impl Tune {
         };
         let strings = || values.split(',').map(str::trim).map(Value::from).collect();
         let value = list.unwrap_or_else(|| Value::Array(strings()));
-        Ok(Setting { option: place, path: KeyPath::of(["tune", "over", key]), value })
+        Ok(Override { option: place, path: KeyPath::of(["tune", "over", key]), value })
     }
 }
 

@@ -1,25 +1,25 @@
 use crf_core::Needs;
 use toml::Value;
 
-use super::{Experiment, Fault, Figure, KeyPath, Method, number};
+use super::{ConfigFault, Experiment, Figure, KeyPath, Method, number};
 use crate::claims::claim::Names;
 
 /// Rejects settings that deserialize but can never run, before anything does.
-pub(crate) fn settings(experiment: &Experiment, config: &Value) -> Result<(), Fault> {
+pub(crate) fn settings(experiment: &Experiment, config: &Value) -> Result<(), ConfigFault> {
     let root = KeyPath::default();
     if experiment.trials == 0 {
-        return Err(Fault::value(root.child("trials"), "`trials` must be at least 1, got 0"));
+        return Err(ConfigFault::value(root.child("trials"), "`trials` must be at least 1, got 0"));
     }
     if experiment.methods.is_empty() {
-        return Err(Fault::value(root.child("methods"), "an experiment needs at least one method"));
+        return Err(ConfigFault::value(root.child("methods"), "an experiment needs at least one method"));
     }
     if experiment.metrics.is_empty() {
-        return Err(Fault::value(root.child("metrics"), "an experiment needs at least one metric"));
+        return Err(ConfigFault::value(root.child("metrics"), "an experiment needs at least one metric"));
     }
     for (i, metric) in experiment.metrics.iter().enumerate() {
         if experiment.metrics[..i].iter().any(|other| other.name() == metric.name()) {
             let message = format!("the metric `{}` is listed twice", metric.name());
-            return Err(Fault::value(root.child("metrics").child(i), message));
+            return Err(ConfigFault::value(root.child("metrics").child(i), message));
         }
     }
     plugins(experiment, config)
@@ -28,7 +28,7 @@ pub(crate) fn settings(experiment: &Experiment, config: &Value) -> Result<(), Fa
 /// Rejects names in the figure and in claims that the experiment does not have.
 ///
 /// In a `strict` check the values that claims speak of must be in the sweep; a quick run may leave some out.
-pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> {
+pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), ConfigFault> {
     let root = KeyPath::default();
     let names = Names::of(experiment, strict);
     let figure = root.child("figure");
@@ -39,7 +39,7 @@ pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> 
         name.as_ref().map_or(Ok(()), |name| names.metric(key, name)).map_err(|fault| fault.below(&figure))?;
     }
     for (i, name) in experiment.figure.densities.iter().enumerate() {
-        let at = |fault: Fault| fault.below(&figure.child("densities"));
+        let at = |fault: ConfigFault| fault.below(&figure.child("densities"));
         let measured = ["mean", "deviation"].map(|what| format!("{what} of {name}"));
         measured.iter().try_for_each(|metric| names.metric(&i.to_string(), metric)).map_err(at)?;
     }
@@ -59,12 +59,12 @@ pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), Fault> 
 }
 
 /// A logarithmic axis takes positive numbers only.
-fn log_axis(experiment: &Experiment) -> Result<(), Fault> {
+fn log_axis(experiment: &Experiment) -> Result<(), ConfigFault> {
     let Figure { x, log_x: true, .. } = &experiment.figure else { return Ok(()) };
     let x = x.as_ref().or_else(|| experiment.sweep.keys().next());
     let values = x.and_then(|x| experiment.sweep.get(x)).and_then(Value::as_array).into_iter().flatten();
     match (x, values.clone().find(|value| number(value).is_none_or(|value| value <= 0.0))) {
-        (Some(x), Some(value)) => Err(Fault::value(
+        (Some(x), Some(value)) => Err(ConfigFault::value(
             KeyPath::of(["log-x"]),
             format!("a logarithmic axis needs positive numbers, but `{x}` takes {value}"),
         )),
@@ -73,15 +73,15 @@ fn log_axis(experiment: &Experiment) -> Result<(), Fault> {
 }
 
 /// Asks every plugin whether its settings can work.
-pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Fault> {
+pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), ConfigFault> {
     let root = KeyPath::default();
-    let fault = |path: KeyPath| move |error| Fault::plugin(path, &error, config);
+    let fault = |path: KeyPath| move |error| ConfigFault::plugin(path, &error, config);
     experiment.dataset.check().map_err(fault(root.child("dataset")))?;
     let reference = experiment.reference.as_deref();
     reference.map_or(Ok(()), |reference| reference.check().map_err(fault(root.child("reference"))))?;
     if let Some(i) = experiment.path.iter().position(|metric| metric.needs() == Needs::Training) {
         let message = "candidates on a path are not trained one by one: this metric is one of `metrics`";
-        return Err(Fault::value(root.child("path").child(i), message));
+        return Err(ConfigFault::value(root.child("path").child(i), message));
     }
     for (name, Method { features, learner, inference, selector, decode }) in &experiment.methods {
         let path = root.child("methods").child(name);

@@ -1,17 +1,19 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{
-    Corpus, Decode, Inference, Metric, Model, Needs, Next, Problem, Run, Seed, Splits, Stop, Trace, evaluate,
+    Decode, EncodedDataset, FitContext, Inference, Metric, Model, Needs, Problem, Seed, Splits, Stop, Trace,
+    evaluate,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Experiment, Method, Plan, Settings};
-use crate::data_sets::explained;
+use crate::config::{Experiment, Method, Plan, SweepValues};
 use crate::error::{Error, Result};
 use crate::experiment::encoding::encode;
-use crate::experiment::selection_cache::Selections;
-use crate::results::selection_path::{self, Step};
+use crate::experiment::selection_cache::SelectionCache;
+use crate::public_data::explained;
+use crate::results::selection_path::{self, PathPoint};
 
 /// What came of one method at one point of the sweep in one trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,7 +37,7 @@ pub struct Cell {
     /// How long it all took.
     pub seconds: Seconds,
     /// The candidates of the selector, if the experiment asks for paths.
-    pub path: Vec<Step>,
+    pub path: Vec<PathPoint>,
 }
 
 /// How long the parts of a cell took.
@@ -72,7 +74,7 @@ pub(crate) fn run_methods(
     let splits = source.load(&data_seed).map_err(|error| explained(error, source));
     let splits = splits.map_err(|source| Error::Cell { cell: place("dataset", settings, trial), source })?;
     let data = Data::new(splits, clock.elapsed().as_secs_f64());
-    let mut selections = Selections::default();
+    let mut selections = SelectionCache::default();
     let methods = plan.points[point].methods.iter().enumerate().filter(|(number, _)| missing(*number));
     let cells = methods.map(|(number, (name, method))| {
         let of_trial = |seed: Seed| seed.child(&format!("trial {trial}")).child(&settings.to_string());
@@ -92,7 +94,7 @@ pub(crate) fn run_methods(
 }
 
 /// What a cell is called in messages.
-pub(crate) fn place(what: &str, settings: &Settings, trial: u32) -> String {
+pub(crate) fn place(what: &str, settings: &SweepValues, trial: u32) -> String {
     match settings.is_empty() {
         true => format!("{what}, trial {trial}"),
         false => format!("{what}, {settings}, trial {trial}"),
@@ -113,7 +115,7 @@ impl Data {
 }
 
 fn run_method(
-    (method, selections, of_selection): (&Method, &mut Selections, Seed),
+    (method, selections, of_selection): (&Method, &mut SelectionCache, Seed),
     data: &Data,
     seed: Seed,
     cell: &str,
@@ -132,7 +134,7 @@ fn run_method(
     let along = |model: &dyn Model| measure(&experiment.path, model, &test, method, None, None);
     let along: Option<&dyn Fn(&dyn Model) -> _> = Some(&along as _).filter(|_| !experiment.path.is_empty());
     let (selection, is_known) = match method.selector.typetag_name() {
-        "none" => (Selections::none(&map), false),
+        "none" => (SelectionCache::none(&map), false),
         _ => selections.of(method, &problem, &of_selection, along)?,
     };
     let clock = Instant::now();
@@ -140,9 +142,9 @@ fn run_method(
     let problem = Problem { map: &selection.map, start, ..problem };
     let mut observer = |iteration: &crf_core::Iteration| {
         tracing::debug!(cell, ?iteration);
-        Next::Continue
+        ControlFlow::Continue(())
     };
-    let fit = method.learner.fit(&problem, &mut Run::new(seed, &mut observer))?;
+    let fit = method.learner.fit(&problem, &mut FitContext::new(seed, &mut observer))?;
     seconds.train = selection.seconds + clock.elapsed().as_secs_f64();
     seconds.shared = if is_known { selection.seconds } else { 0.0 };
     // That the budget ended it, as with boosting it always does, the report says once for all cells.
@@ -174,7 +176,7 @@ fn run_method(
 fn measure(
     metrics: &[Box<dyn Metric>],
     model: &dyn Model,
-    test: &Corpus,
+    test: &EncodedDataset,
     method: &Method,
     reference: Option<&dyn Inference>,
     trace: Option<&Trace>,

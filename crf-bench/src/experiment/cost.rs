@@ -1,12 +1,12 @@
 use std::time::Instant;
 
-use crf_core::{Estimate, Seed};
+use crf_core::{EncodingSize, Seed};
 
-use crate::config::{Plan, Point};
-use crate::data_sets::explained;
+use crate::config::{Plan, SweepPoint};
 use crate::error::{Error, Result};
 use crate::experiment::cell::place;
 use crate::experiment::encoding::encode;
+use crate::public_data::explained;
 
 /// What an experiment asks for, judged from the data of its first and last points without training anything.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Cost {
 }
 
 /// The seconds of one trial at a point, and the sizes of its methods.
-fn measure(plan: &Plan, point: &Point) -> Result<(f64, Vec<Size>)> {
+fn measure(plan: &Plan, point: &SweepPoint) -> Result<(f64, Vec<Size>)> {
     let clock = Instant::now();
     let fault = |what: &str| {
         let cell = place(what, &point.settings, 1);
@@ -71,7 +71,7 @@ fn measure(plan: &Plan, point: &Point) -> Result<(f64, Vec<Size>)> {
     for (name, method) in &point.methods {
         let size = || {
             let features = method.features.fit(&train)?;
-            let Estimate { functions, bytes, .. } = features.estimate(&train)?;
+            let EncodingSize { functions, bytes, .. } = features.estimate(&train)?;
             let corpus = encode(&features, train.clone())?;
             let labels = train.schema().n_labels(0);
             let (positions, entries) = (train.n_positions(), corpus.nodes().n_entries());

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crf_core::{Corpus, Dataset, FittedFeatures, Result};
+use crf_core::{Dataset, EncodedDataset, FittedFeatures, Result};
 
 use crate::support::progress;
 
@@ -8,7 +8,7 @@ use crate::support::progress;
 const LARGE: usize = 50_000_000;
 
 /// Encodes data; where that takes long, says how large the result becomes and how far it is.
-pub(crate) fn encode(features: &FittedFeatures, data: Arc<Dataset>) -> Result<Corpus> {
+pub(crate) fn encode(features: &FittedFeatures, data: Arc<Dataset>) -> Result<EncodedDataset> {
     if features.n_functions().saturating_mul(data.n_positions()) < LARGE {
         return features.encode(data);
     }

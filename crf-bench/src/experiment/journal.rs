@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, Result};
 use crate::experiment::cell::Cell;
 use crate::experiment::cell_digest::Digest;
-use crate::support::atomic_file::Draft;
+use crate::support::atomic_file::AtomicFile;
 
 const MAGIC: [u8; 8] = *b"CRFRUN\0\x01";
 const HEAD: usize = MAGIC.len() + size_of::<Digest>();
@@ -66,7 +66,7 @@ impl Journal {
             let message = "not the journal of a run; give another directory with --out";
             return Err(Error::config(path.display(), message));
         }
-        let (end, before) = match Content::parse(&bytes) {
+        let (end, before) = match ModelContents::parse(&bytes) {
             Some(content) if content.code == *code => {
                 (content.end, Before { cells: content.cells, other_code: false })
             }
@@ -74,7 +74,7 @@ impl Journal {
         };
         if before.other_code {
             let old = path.with_extension("old");
-            Draft::new(&old)?.write(|file| file.write_all(&bytes).map_err(Error::io(&old)))?;
+            AtomicFile::new(&old)?.write(|file| file.write_all(&bytes).map_err(Error::io(&old)))?;
         }
         let mut journal = Journal { path: path.to_owned(), file, synced: Instant::now() };
         journal.cut(end)?;
@@ -126,7 +126,7 @@ pub(crate) fn is_journal(bytes: &[u8]) -> bool {
 
 /// What a journal says.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub(crate) struct ModelContents {
     /// The digest of the program that wrote it.
     pub(crate) code: Digest,
     /// Its cells.
@@ -135,17 +135,18 @@ pub(crate) struct Content {
     end: usize,
 }
 
-impl Content {
+impl ModelContents {
     /// Reads a journal that is not to be written.
     pub(crate) fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path))?;
-        Content::parse(&bytes).ok_or_else(|| Error::config(path.display(), "expected the journal of a run"))
+        ModelContents::parse(&bytes)
+            .ok_or_else(|| Error::config(path.display(), "expected the journal of a run"))
     }
 
     /// All whole records up to the first that is not; nothing if the head is no journal's.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let code = bytes.strip_prefix(&MAGIC)?.first_chunk()?;
-        let mut content = Content { code: *code, cells: Cells::new(), end: HEAD };
+        let mut content = ModelContents { code: *code, cells: Cells::new(), end: HEAD };
         while let Some((length, digest, cell)) = record(&bytes[content.end..]) {
             content.cells.insert(digest, cell);
             content.end += length;
@@ -217,7 +218,7 @@ mod tests {
             assert_eq!(trials(&before), (1..=kept).collect::<Vec<_>>(), "{length} bytes");
             journal.append(&[9; 32], &cell(9)).expect("a record");
             drop(journal);
-            let cells = Content::load(&path).expect("a journal").cells;
+            let cells = ModelContents::load(&path).expect("a journal").cells;
             assert_eq!(cells.len() as u32, kept + 1, "{length} bytes");
             assert_eq!(cells[&[9; 32]].metrics, [0.1, f64::NEG_INFINITY]);
         }
@@ -234,7 +235,7 @@ mod tests {
         for place in HEAD..whole.len() {
             let mut bytes = whole.clone();
             bytes[place] ^= 1;
-            let cells = Content::parse(&bytes).expect("a head").cells;
+            let cells = ModelContents::parse(&bytes).expect("a head").cells;
             assert!(cells.len() < 2 && cells.values().all(|cell| cell.trial == 1), "byte {place}");
         }
         std::fs::remove_file(&path).expect("a file");
@@ -253,7 +254,7 @@ mod tests {
         let (_, before) = Journal::open(&path, &[8; 32]).expect("a journal");
         assert!(before.other_code && before.cells.is_empty());
         let old = path.with_extension("old");
-        assert_eq!(Content::load(&old).expect("the old journal").cells.len(), 1);
+        assert_eq!(ModelContents::load(&old).expect("the old journal").cells.len(), 1);
         std::fs::remove_file(&old).expect("a file");
         std::fs::remove_file(&path).expect("a file");
     }

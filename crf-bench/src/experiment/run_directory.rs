@@ -9,11 +9,11 @@ use crate::config::Plan;
 use crate::error::{Error, Result};
 use crate::experiment::cell::Cell;
 use crate::experiment::cell_digest::{self, Digest};
-use crate::experiment::journal::{Cells, Content, Journal, is_journal};
+use crate::experiment::journal::{Cells, Journal, ModelContents, is_journal};
 use crate::experiment::runner::{Results, complete, open_jobs};
 use crate::experiment::shard::Shard;
 use crate::report;
-use crate::support::atomic_file::{Draft, is_draft_of};
+use crate::support::atomic_file::{AtomicFile, is_draft_of};
 
 /// The directory of a run: its journal, the cells that are finished, and in the end its report.
 ///
@@ -48,7 +48,7 @@ impl RunDirectory {
     /// The cells that a plan needs and its directory has, without touching anything.
     pub(crate) fn look(path: &Path, plan: &Plan, code: &Digest) -> Result<Finished> {
         require_run(path)?;
-        let cells = Content::load(&path.join(JOURNAL)).ok().filter(|content| content.code == *code);
+        let cells = ModelContents::load(&path.join(JOURNAL)).ok().filter(|content| content.code == *code);
         let cells = cells.map(|content| content.cells).unwrap_or_default();
         let digests = cell_digest::of_cells(plan)?;
         let is_there = digests.iter().map(|digest| cells.contains_key(digest)).collect();
@@ -113,7 +113,7 @@ impl RunDirectory {
     /// Adds a file, or puts it in the place of an older one; whatever happens to it, the journal can make it again.
     pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<()> {
         let path = self.path.join(name);
-        Draft::new(&path)?.write_soon(|file| file.write_all(contents).map_err(Error::io(&path)))
+        AtomicFile::new(&path)?.write_soon(|file| file.write_all(contents).map_err(Error::io(&path)))
     }
 
     /// Takes a file away if it is there.

@@ -1,21 +1,22 @@
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crf_core::{Error, FeatureMap, LogLinear, Model, Next, Problem, Result, Run, Seed};
-use crf_select::{Tried, choose_seen};
+use crf_core::{Error, FeatureMap, FitContext, LogLinear, Model, Problem, Result, Seed};
+use crf_select::{TriedCandidate, choose_with};
 use serde::Serialize;
 
 use crate::config::Method;
-use crate::results::selection_path::Step;
+use crate::results::selection_path::PathPoint;
 
 /// What selectors found on the data of one point and trial: methods that ask the same question, and differ in what they make
 /// of the answer, share it.
 ///
 /// A selection's seed comes from its question, so it is the same whichever method asks first, and if no other does.
 #[derive(Default)]
-pub(crate) struct Selections {
+pub(crate) struct SelectionCache {
     known: HashMap<String, Rc<Selection>>,
 }
 
@@ -26,7 +27,7 @@ pub(crate) struct Selection {
     /// Their weights, if the selector found any.
     pub(crate) start: Option<LogLinear>,
     /// What was measured of the candidates on the way.
-    pub(crate) path: Vec<Step>,
+    pub(crate) path: Vec<PathPoint>,
     /// How long it took.
     pub(crate) seconds: f64,
 }
@@ -34,7 +35,7 @@ pub(crate) struct Selection {
 /// How a candidate is measured.
 type Measure<'m> = dyn Fn(&dyn Model) -> Result<Vec<f64>> + 'm;
 
-impl Selections {
+impl SelectionCache {
     /// The selection of a method, and whether it was known. Candidates are measured if there is something to `measure`.
     pub(crate) fn of(
         &mut self,
@@ -51,16 +52,16 @@ impl Selections {
             return Ok((known.clone(), true));
         }
         let (clock, mut path) = (Instant::now(), Vec::new());
-        let mut see = |tried: &Tried, model: &dyn Model| {
+        let mut see = |tried: &TriedCandidate, model: &dyn Model| {
             if let Some(measure) = measure {
                 let values = measure(model)?;
-                path.push(Step { features: tried.features, seconds: tried.seconds, values });
+                path.push(PathPoint { features: tried.features, seconds: tried.seconds, values });
             }
             Ok(())
         };
-        let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-        let mut run = Run::new(seed.child(&question), &mut go_on);
-        let chosen = choose_seen(&**selector, &**learner, *decode, problem, &mut run, &mut see)?;
+        let mut go_on = |_: &crf_core::Iteration| ControlFlow::Continue(());
+        let mut run = FitContext::new(seed.child(&question), &mut go_on);
+        let chosen = choose_with(&**selector, &**learner, *decode, problem, &mut run, &mut see)?;
         let seconds = clock.elapsed().as_secs_f64();
         let selection = Rc::new(Selection { map: chosen.map, start: chosen.model, path, seconds });
         let key = if chosen.by_learner { with_learner } else { question };

@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Bound, Decoded, EdgeBeliefs, Effort, Error, Inference, Label, OwnedPotentials, Result, Scratch,
-    Shape, Stop,
+    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Error, Inference, Label, OwnedPotentials, Result,
+    Scratch, Shape, Stop,
 };
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub fn answer(
     let shape = p.shape();
     inference.supports(&shape)?;
     let mut node = vec![0.0; p.node().len()];
-    let mut edge = vec![0.0; if edge_marginals { shape.edge_at(shape.n_edges()) } else { 0 }];
+    let mut edge = vec![0.0; if edge_marginals { shape.edge_offset(shape.n_edges()) } else { 0 }];
     let per_edge = if edge_marginals { EdgeBeliefs::PerEdge(&mut edge) } else { EdgeBeliefs::None };
     let log_z = match inference.infer(&p, &mut Beliefs { node: &mut node, edge: per_edge }, scratch) {
         // The shape is one that it answers, so it is marginals that it does not give.
@@ -53,8 +53,8 @@ pub fn answer(
         told => Some(told?),
     };
     let mut map = vec![0; shape.n_nodes()];
-    let Decoded { score, upper, effort } = inference.decode(&p, &mut map, scratch)?;
-    let Effort { stop, sweeps, residual } = log_z.map_or(effort, |log_z| log_z.effort);
+    let Decoded { score, upper, convergence } = inference.decode(&p, &mut map, scratch)?;
+    let Convergence { stop, sweeps, residual } = log_z.map_or(convergence, |log_z| log_z.convergence);
     Ok(Answer {
         log_z: log_z.map(|log_z| log_z.value),
         log_z_is: log_z.map(|log_z| log_z.bound),
@@ -71,12 +71,13 @@ pub fn answer(
 }
 
 fn by_node(shape: &Shape<'_>, beliefs: &[f64]) -> Vec<Vec<f64>> {
-    (0..shape.n_nodes()).map(|n| beliefs[shape.node_at(n)..shape.node_at(n + 1)].to_vec()).collect()
+    (0..shape.n_nodes()).map(|n| beliefs[shape.node_offset(n)..shape.node_offset(n + 1)].to_vec()).collect()
 }
 
 fn by_edge(shape: &Shape<'_>, beliefs: &[f64]) -> Vec<Vec<Vec<f64>>> {
     let table = |e| {
-        let rows = beliefs[shape.edge_at(e)..shape.edge_at(e + 1)].chunks(shape.card(shape.ends(e).1));
+        let rows =
+            beliefs[shape.edge_offset(e)..shape.edge_offset(e + 1)].chunks(shape.card(shape.ends(e).1));
         rows.map(<[f64]>::to_vec).collect()
     };
     (0..shape.n_edges()).map(table).collect()

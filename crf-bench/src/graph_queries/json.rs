@@ -4,7 +4,7 @@ use crf_core::{Error, Graph, OwnedPotentials, Result};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as Refusal, Visitor};
 
-use crate::config::{Fault, KeyPath};
+use crate::config::{ConfigFault, KeyPath};
 
 /// The log potentials of one graph as JSON has them.
 #[derive(Debug, Deserialize)]
@@ -118,7 +118,7 @@ fn misread(place: &str, json: &[u8], error: &serde_json::Error) -> Error {
             let got = got.split_once(": ").map_or(got, |(_, got)| got);
             format!("expected {}, got {got}", if want == "u32" { "a whole number from 0 on" } else { want })
         }
-        None if error.is_data() => Fault::serde(KeyPath::default(), message).message,
+        None if error.is_data() => ConfigFault::serde(KeyPath::default(), message).message,
         // Several languages write what JSON does not have.
         None if [&b"Inf"[..], b"NaN", b"inf", b"nan"]
             .iter()

@@ -1,14 +1,15 @@
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Dataset, Error as CoreError, Metric, Next, Seed, evaluate};
+use crf_core::{Dataset, Error as CoreError, Metric, Seed, evaluate};
 use serde::Serialize;
 use toml::Value;
 
-use crate::config::{Candidates, Readable as _, Settings, Training, number, same, show};
+use crate::config::{Candidates, ConfigRoot as _, SweepValues, Training, number, same, show};
 use crate::error::{Error, Result};
 use crate::model::train::{Seconds, train};
-use crate::results::mean_interval::Estimate;
+use crate::results::mean_interval::MeanInterval;
 use crate::support::worker_pools::in_parallel;
 
 /// What cross-validation says about all candidates.
@@ -25,9 +26,9 @@ pub(crate) struct Tuning {
 /// One candidate.
 #[derive(Debug, Serialize)]
 struct Tried {
-    settings: Settings,
+    settings: SweepValues,
     #[serde(flatten)]
-    estimate: Estimate,
+    estimate: MeanInterval,
     /// The value of the metric on each fold.
     scores: Vec<f64>,
 }
@@ -53,9 +54,9 @@ pub(crate) fn tune(
             other => other,
         })
     })?;
-    let tried = |(point, (settings, _)): (usize, &(Settings, Value))| {
+    let tried = |(point, (settings, _)): (usize, &(SweepValues, Value))| {
         let scores: Vec<f64> = scores.iter().skip(point).step_by(points.len()).copied().collect();
-        Tried { settings: settings.clone(), estimate: Estimate::of(&scores), scores }
+        Tried { settings: settings.clone(), estimate: MeanInterval::of(&scores), scores }
     };
     let tried: Vec<Tried> = points.iter().enumerate().map(tried).collect();
     let best = best(&tried, by.higher_is_better());
@@ -131,7 +132,7 @@ fn score(
 ) -> Result<f64> {
     let others: Vec<usize> = (0..data.len()).filter(|i| fold.binary_search(i).is_err()).collect();
     let config = Training::read(config).map_err(Error::format("config"))?;
-    let (mut seconds, mut go_on) = (Seconds::default(), |_: &crf_core::Iteration| Next::Continue);
+    let (mut seconds, mut go_on) = (Seconds::default(), |_: &crf_core::Iteration| ControlFlow::Continue(()));
     let others = Arc::new(data.subset(&others));
     let file = train(config, others, holdout, None, String::new(), &mut seconds, &mut go_on)?;
     let test = file.content.features.encode(Arc::new(data.subset(fold)))?;
@@ -182,8 +183,8 @@ mod tests {
 
     fn tried(values: &[(f64, f64)]) -> Vec<Tried> {
         let tried = |&(value, score): &(f64, f64)| Tried {
-            settings: Settings::default().with("l2", &Value::from(value)),
-            estimate: Estimate::of(&[score]),
+            settings: SweepValues::default().with("l2", &Value::from(value)),
+            estimate: MeanInterval::of(&[score]),
             scores: vec![score],
         };
         values.iter().map(tried).collect()

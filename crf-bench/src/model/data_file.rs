@@ -1,8 +1,9 @@
 use std::io::{self, BufRead, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use crf_core::{Dataset, Next, Schema};
+use crf_core::{Dataset, Schema};
 use crf_datasets::{Format, Text, open};
 use sha2::{Digest, Sha256};
 
@@ -18,7 +19,7 @@ pub(crate) fn read_digest(
     let (mut whole, name) = (None, file_name(path));
     format.read(Text::new(&name, &mut from), schema, usize::MAX, &mut |data| {
         whole = Some(data);
-        Ok(Next::Continue)
+        Ok(ControlFlow::Continue(()))
     })?;
     let data = whole.ok_or_else(|| crf_core::Error::data("no sequence was read").at(name))?;
     // A format may stop before the end of the file.

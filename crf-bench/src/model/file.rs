@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::Training;
 use crate::error::{Error, Result};
-use crate::support::atomic_file::Draft;
+use crate::support::atomic_file::AtomicFile;
 
 /// What every model file begins with.
 const MAGIC: [u8; 8] = *b"CRFMODEL";
@@ -22,14 +22,14 @@ const HEAD: usize = 8 + 4 + 8 + 32;
 #[derive(Debug)]
 pub struct ModelFile {
     /// What the model carries.
-    pub content: Content,
+    pub content: ModelContents,
     /// How labels were computed in training, and how they are from now on.
-    pub serving: Serving,
+    pub serving: PredictionSettings,
 }
 
 /// What is stored.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Content {
+pub struct ModelContents {
     /// What turns data into features; it knows the names of channels and labels.
     pub features: FittedFeatures,
     /// The model itself.
@@ -46,7 +46,7 @@ pub struct Content {
 
 /// The part of the training config that matters after training.
 #[derive(Debug, Deserialize)]
-pub struct Serving {
+pub struct PredictionSettings {
     /// The format of the training data.
     pub format: Box<dyn Format>,
     /// What computes marginals and labellings.
@@ -59,7 +59,7 @@ pub struct Serving {
 
 impl ModelFile {
     /// A model from what is to be stored; its config must be complete.
-    pub fn new(content: Content) -> Result<Self, toml::de::Error> {
+    pub fn new(content: ModelContents) -> Result<Self, toml::de::Error> {
         let serving = toml::from_str(&content.config)?;
         Ok(ModelFile { content, serving })
     }
@@ -68,7 +68,7 @@ impl ModelFile {
     pub fn constrained(self, forbidden: Forbidden) -> Self {
         let ModelFile { content, serving } = self;
         let model = Box::new(Constrained::new(content.model, forbidden));
-        ModelFile { content: Content { model, ..content }, serving }
+        ModelFile { content: ModelContents { model, ..content }, serving }
     }
 
     /// How it was trained.
@@ -78,10 +78,10 @@ impl ModelFile {
 
     /// Writes the file beside its target and renames it.
     pub fn save(&self, path: &Path) -> Result<()> {
-        self.save_draft(Draft::new(path)?)
+        self.save_draft(AtomicFile::new(path)?)
     }
 
-    pub(crate) fn save_draft(&self, draft: Draft) -> Result<()> {
+    pub(crate) fn save_draft(&self, draft: AtomicFile) -> Result<()> {
         draft.write(|file| {
             let bytes = self.to_bytes()?;
             file.write_all(&bytes).map_err(Error::io("the model file"))
@@ -121,7 +121,7 @@ impl ModelFile {
     }
 
     fn read_payload(head: &[u8], payload: &[u8]) -> Result<Self, String> {
-        let (content, digest): (Result<Content, _>, _) =
+        let (content, digest): (Result<ModelContents, _>, _) =
             rayon::join(|| postcard::from_bytes(payload), || Sha256::digest(payload));
         if head[20..] != digest[..] {
             return Err("damaged: the checksum is not that of the content".to_owned());

@@ -1,11 +1,11 @@
-use crf_core::{Beliefs, Corpus, Decode, EdgeBeliefs, Error, Label, Result, Scratch};
+use crf_core::{Beliefs, Decode, EdgeBeliefs, EncodedDataset, Error, Label, Result, Scratch};
 use rayon::prelude::*;
 
 use crate::model::file::ModelFile;
 
 /// What is asked about each sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ask {
+pub enum Query {
     /// The answer of this decoding.
     Labels(Decode),
     /// The same, and all marginals.
@@ -26,7 +26,7 @@ pub struct Prediction {
 }
 
 /// Answers for every sequence of data that the model's features have encoded, on all threads.
-pub fn predict(file: &ModelFile, x: &Corpus, ask: Ask) -> Result<Vec<Prediction>> {
+pub fn predict(file: &ModelFile, x: &EncodedDataset, ask: Query) -> Result<Vec<Prediction>> {
     let (bound, inference) = (file.content.model.bind(x)?, &*file.serving.inference);
     let answers = (0..x.len()).into_par_iter().map_init(
         || (Scratch::new(), Scratch::new()),
@@ -35,21 +35,21 @@ pub fn predict(file: &ModelFile, x: &Corpus, ask: Ask) -> Result<Vec<Prediction>
             let mut answer = Prediction::default();
             let mut node = Vec::new();
             let mut log_z = 0.0;
-            if ask != Ask::Labels(Decode::Viterbi) {
+            if ask != Query::Labels(Decode::Viterbi) {
                 node.resize(p.node().len(), 0.0);
                 let mut beliefs = Beliefs { node: &mut node, edge: EdgeBeliefs::None };
                 log_z = inference.infer(&p, &mut beliefs, scratch)?.value;
             }
             match ask {
-                Ask::Labels(Decode::Viterbi) | Ask::Marginals(Decode::Viterbi) => {
+                Query::Labels(Decode::Viterbi) | Query::Marginals(Decode::Viterbi) => {
                     answer.labels.resize(p.shape().n_nodes(), 0);
                     inference.decode(&p, &mut answer.labels, scratch)?;
                 }
-                Ask::Labels(Decode::Posterior) | Ask::Marginals(Decode::Posterior) => {
-                    let beliefs = |n| &node[p.shape().node_at(n)..p.shape().node_at(n + 1)];
+                Query::Labels(Decode::Posterior) | Query::Marginals(Decode::Posterior) => {
+                    let beliefs = |n| &node[p.shape().node_offset(n)..p.shape().node_offset(n + 1)];
                     answer.labels.extend((0..p.shape().n_nodes()).map(|n| most_likely(beliefs(n))));
                 }
-                Ask::Best(k) => {
+                Query::Best(k) => {
                     let k_best = inference.as_k_best().ok_or(Error::Unsupported {
                         tag: inference.typetag_name(),
                         what: "does not list several labellings; `forward-backward` does".into(),
@@ -58,7 +58,7 @@ pub fn predict(file: &ModelFile, x: &Corpus, ask: Ask) -> Result<Vec<Prediction>
                     answer.best = best.map(|found| ((found.score - log_z).exp(), found.labels)).collect();
                 }
             }
-            if matches!(ask, Ask::Marginals(_)) {
+            if matches!(ask, Query::Marginals(_)) {
                 answer.marginals = node;
             }
             Ok(answer)

@@ -1,13 +1,14 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crf_core::{Dataset, Error as CoreError, Iteration, Model, Next, Problem, Run, Seed};
+use crf_core::{Dataset, Error as CoreError, FitContext, Iteration, Model, Problem, Seed};
 use serde::Serialize;
 
 use crate::config::{Training, usual_features};
 use crate::error::{Error, Result};
 use crate::experiment::encoding::encode;
-use crate::model::file::{Content, ModelFile};
+use crate::model::file::{ModelContents, ModelFile};
 
 /// How long the parts of a training took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -31,7 +32,7 @@ pub(crate) fn train(
     start: Option<ModelFile>,
     digest: String,
     seconds: &mut Seconds,
-    observer: &mut (dyn FnMut(&Iteration) -> Next + Send),
+    observer: &mut (dyn FnMut(&Iteration) -> ControlFlow<()> + Send),
 ) -> Result<ModelFile> {
     let clock = Instant::now();
     let (fitted, start): (_, Option<Box<dyn Model>>) =
@@ -72,11 +73,11 @@ pub(crate) fn train(
         tracing::debug!(?iteration);
         observer(iteration)
     };
-    let mut fit = config.learner.fit(&problem, &mut Run::new(seed, &mut watch))?;
+    let mut fit = config.learner.fit(&problem, &mut FitContext::new(seed, &mut watch))?;
     seconds.train = clock.elapsed().as_secs_f64();
     // The same data and config make the same file; the times are the observer's.
     fit.trace.iterations.iter_mut().for_each(|iteration| iteration.seconds = 0.0);
-    let content = Content {
+    let content = ModelContents {
         features,
         model: fit.model,
         config: config.to_toml()?,

@@ -1,27 +1,20 @@
 //! What a run leaves behind: results, a figure, a page, and a table on the terminal.
 
-mod axis;
-mod chart;
-mod densities;
-mod files;
-mod film;
-mod growth;
-mod overview;
-mod page;
-mod paths;
-mod peers;
+mod figures;
+mod pages;
 mod record;
+mod result_files;
 mod significance;
-mod site;
-mod svg;
 mod terminal;
 
-pub(crate) use film::{Film, Thing};
-pub use page::page;
+pub(crate) use figures::film::{Film, Thing};
+use figures::svg::{draw, figure};
+use figures::{densities, paths};
+pub use pages::run::page;
+use pages::site;
+pub(crate) use pages::site::site;
 pub use record::{Judged, Record, Sheet};
 pub use significance::Comparison;
-pub(crate) use site::site;
-use svg::{draw, figure};
 pub(crate) use terminal::markdown;
 pub use terminal::print;
 
@@ -73,11 +66,11 @@ impl<'a> Report<'a> {
         let mut further = densities::charts(&self.summary, &asked.densities);
         further.extend(paths::by_size(self));
         let chart = figure(&self.summary, asked, title, &further);
-        let (record, config) = (Record::of(self)?, files::config(self)?);
+        let (record, config) = (Record::of(self)?, result_files::config(self)?);
         directory.remove(site::RECORD)?;
-        directory.write("results.jsonl", &files::results(self)?)?;
-        directory.write("timings.jsonl", &files::timings(self)?)?;
-        directory.write("results.csv", &files::csv(self)?)?;
+        directory.write("results.jsonl", &result_files::results(self)?)?;
+        directory.write("timings.jsonl", &result_files::timings(self)?)?;
+        directory.write("results.csv", &result_files::csv(self)?)?;
         let times = paths::by_time(self).map(|chart| draw(&chart, title).0);
         if let Some(times) = &times {
             directory.write("paths.csv", &paths::csv(self)?)?;

@@ -99,7 +99,7 @@ impl Record {
     }
 
     /// How many claims came out so.
-    pub(super) fn count(&self, outcome: Outcome) -> usize {
+    pub(crate) fn count(&self, outcome: Outcome) -> usize {
         self.claims.iter().filter(|claim| claim.outcome == outcome).count()
     }
 }

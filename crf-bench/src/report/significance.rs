@@ -20,7 +20,7 @@ pub struct Comparison {
 }
 
 /// Compares every two methods at every point and by every metric; nothing with fewer than two trials.
-pub(super) fn comparisons(summary: &Summary) -> Vec<Comparison> {
+pub(crate) fn comparisons(summary: &Summary) -> Vec<Comparison> {
     let n = summary.methods.len();
     let pairs: Vec<(usize, usize)> = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect();
     let mut all = Vec::new();
@@ -57,13 +57,13 @@ fn holm(all: &mut [Comparison]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Settings;
-    use crate::results::summary::Column;
+    use crate::config::SweepValues;
+    use crate::results::summary::MetricColumn;
 
     fn summary(values: [[f64; 4]; 3]) -> Summary {
-        let metrics = vec![Column { name: "error".into(), higher_is_better: false }];
+        let metrics = vec![MetricColumn { name: "error".into(), higher_is_better: false }];
         let methods = ["A", "B", "C"].map(str::to_owned).to_vec();
-        Summary::new(methods, vec![Settings::default()], metrics, 4, |method, _, _, trial| {
+        Summary::new(methods, vec![SweepValues::default()], metrics, 4, |method, _, _, trial| {
             values[method][trial]
         })
     }

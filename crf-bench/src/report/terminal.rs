@@ -7,7 +7,7 @@ use crf_core::Stop;
 use super::Report;
 use crate::claims::claim::Outcome;
 use crate::config::show;
-use crate::results::summary::Column;
+use crate::results::summary::MetricColumn;
 
 /// Prints the table of results, the verdicts, and where the rest is.
 pub fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::Result<()> {
@@ -33,7 +33,7 @@ pub fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::
 }
 
 /// The methods of which trainings were ended by their limit of iterations, with how many of how many.
-pub(super) fn limited(report: &Report<'_>) -> Vec<String> {
+pub(crate) fn limited(report: &Report<'_>) -> Vec<String> {
     let methods = report.summary.methods.iter().enumerate().filter_map(|(method, name)| {
         let cells = || report.results.cells.iter().filter(move |cell| cell.method == method);
         let ended = cells().filter(|cell| cell.stop == Stop::Budget).count();
@@ -43,10 +43,10 @@ pub(super) fn limited(report: &Report<'_>) -> Vec<String> {
 }
 
 /// What quick runs are worth.
-pub(super) const QUICK: &str = "smaller than the experiment: it shows that all runs, and judges no claim";
+pub(crate) const QUICK: &str = "smaller than the experiment: it shows that all runs, and judges no claim";
 
 /// The word for an outcome; failures stand out, but a quick run has seen a claim or not and no more.
-pub(super) fn word(outcome: Outcome, quick: bool) -> &'static str {
+pub(crate) fn word(outcome: Outcome, quick: bool) -> &'static str {
     match outcome {
         Outcome::Holds if quick => "seen",
         Outcome::Fails if quick => "unseen",
@@ -57,13 +57,13 @@ pub(super) fn word(outcome: Outcome, quick: bool) -> &'static str {
 }
 
 /// The head and rows of the table of results.
-pub(super) fn rows(report: &Report<'_>) -> (Vec<String>, Vec<Vec<String>>) {
+pub(crate) fn rows(report: &Report<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     let summary = &report.summary;
     let keys = summary.points.iter().take(1).flat_map(|point| point.iter().map(|(key, _)| key.to_owned()));
     let mut head: Vec<String> = keys.collect();
     head.push("method".to_owned());
     let experiment = &report.plan.experiment;
-    head.extend(summary.metrics.iter().map(|Column { name, .. }| {
+    head.extend(summary.metrics.iter().map(|MetricColumn { name, .. }| {
         let published = experiment.published.iter().any(|of| of.metric.replace('-', "_") == *name);
         if published { format!("{name} (paper's)") } else { name.clone() }
     }));

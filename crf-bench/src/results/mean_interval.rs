@@ -5,7 +5,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The mean over trials with its 95% interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
+pub struct MeanInterval {
     /// The mean.
     pub mean: f64,
     /// The standard deviation of a single trial; none with fewer than two.
@@ -17,18 +17,18 @@ pub struct Estimate {
     pub trials: usize,
 }
 
-impl Estimate {
+impl MeanInterval {
     /// The estimate of the given trials.
     pub fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         if values.len() < 2 || !mean.is_finite() {
-            return Estimate { mean, deviation: None, half_width: None, trials: values.len() };
+            return MeanInterval { mean, deviation: None, half_width: None, trials: values.len() };
         }
         let deviation = (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
         let quantile = StudentsT::new(0.0, 1.0, n - 1.0).map(|student| student.inverse_cdf(0.975)).ok();
         let half_width = quantile.map(|t| t * deviation / n.sqrt());
-        Estimate { mean, deviation: Some(deviation), half_width, trials: values.len() }
+        MeanInterval { mean, deviation: Some(deviation), half_width, trials: values.len() }
     }
 
     /// The lower end of the interval; nothing is known without one.
@@ -53,7 +53,7 @@ impl Estimate {
     }
 
     /// Whether the whole interval lies above that of `other`.
-    pub fn is_above(&self, other: &Estimate) -> bool {
+    pub fn is_above(&self, other: &MeanInterval) -> bool {
         self.low() > other.high()
     }
 
@@ -78,7 +78,7 @@ impl Estimate {
     }
 }
 
-impl fmt::Display for Estimate {
+impl fmt::Display for MeanInterval {
     /// `0.1523 ± 0.0041`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.short())?;
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_students() {
-        let of = Estimate::of(&[1.0, 2.0, 3.0, 4.0]);
+        let of = MeanInterval::of(&[1.0, 2.0, 3.0, 4.0]);
         // t_{0.975, 3} = 3.182446, deviation √(5/3), so 3.182446 · 1.290994 / 2.
         assert!((of.half_width.expect("four trials") - 2.054260).abs() < 1e-5, "{of:?}");
         assert_eq!(of.to_string(), "2.5 ± 2.1");
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn one_trial_has_no_interval() {
-        let of = Estimate::of(&[0.25]);
+        let of = MeanInterval::of(&[0.25]);
         assert_eq!((of.half_width, of.to_string().as_str()), (None, "0.2500"));
-        assert!(!of.is_above(&Estimate::of(&[0.0])));
-        assert_eq!(Estimate::of(&[f64::NAN; 3]).to_string(), "–");
+        assert!(!of.is_above(&MeanInterval::of(&[0.0])));
+        assert_eq!(MeanInterval::of(&[f64::NAN; 3]).to_string(), "–");
     }
 }

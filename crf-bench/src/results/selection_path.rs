@@ -3,11 +3,11 @@
 use crf_core::Metric;
 use serde::{Deserialize, Serialize};
 
-use crate::results::summary::Column;
+use crate::results::summary::MetricColumn;
 
 /// A candidate on a method's path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct PathPoint {
     /// How many features it has.
     pub features: usize,
     /// Seconds of selection until it was found.
@@ -23,9 +23,9 @@ const BASIN: f64 = 0.02;
 /// the first candidate with that value has, and by how many features the candidates differ that come within two hundredths
 /// of it; and of each other metric, how many features the first candidate has for which it is above zero, or one more than
 /// the largest has if there is none.
-pub(crate) fn columns(metrics: &[Box<dyn Metric>]) -> Vec<Column> {
+pub(crate) fn columns(metrics: &[Box<dyn Metric>]) -> Vec<MetricColumn> {
     let Some((first, others)) = metrics.split_first() else { return Vec::new() };
-    let column = |name: String, higher_is_better| Column { name, higher_is_better };
+    let column = |name: String, higher_is_better| MetricColumn { name, higher_is_better };
     let of_first = [
         column(format!("best({})", first.name()), first.higher_is_better()),
         column(format!("size({})", first.name()), false),
@@ -36,10 +36,10 @@ pub(crate) fn columns(metrics: &[Box<dyn Metric>]) -> Vec<Column> {
 }
 
 /// The values of these columns; NaN where there is nothing to tell.
-pub(crate) fn values(metrics: &[Box<dyn Metric>], path: &[Step]) -> Vec<f64> {
+pub(crate) fn values(metrics: &[Box<dyn Metric>], path: &[PathPoint]) -> Vec<f64> {
     let Some((first, others)) = metrics.split_first() else { return Vec::new() };
     let sign = if first.higher_is_better() { -1.0 } else { 1.0 };
-    let score = |step: &Step| sign * step.values[0];
+    let score = |step: &PathPoint| sign * step.values[0];
     // Of equal ones the first.
     let best = path.iter().reduce(|best, step| if score(step) < score(best) { step } else { best });
     let of_first = best.map_or([f64::NAN; 3], |best| {
@@ -67,7 +67,7 @@ mod tests {
             Box::new(ErrorRate {}),
             Box::new(FeatureCount { with: vec!["a".into()], ..Default::default() }),
         ];
-        let step = |features, error, a| Step { features, seconds: 0.0, values: vec![error, a] };
+        let step = |features, error, a| PathPoint { features, seconds: 0.0, values: vec![error, a] };
         let path =
             [step(1, 0.5, 0.0), step(3, 0.21, 0.0), step(4, 0.2, 1.0), step(9, 0.2, 2.0), step(12, 0.3, 2.0)];
         assert_eq!(values(&metrics, &path), [0.2, 4.0, 6.0, 4.0]);

@@ -1,7 +1,7 @@
 use toml::{Table, Value};
 
-use crate::config::{Plan, Settings, number};
-use crate::results::mean_interval::Estimate;
+use crate::config::{Plan, SweepValues, number};
+use crate::results::mean_interval::MeanInterval;
 use crate::results::selection_path;
 
 /// All results of an experiment, from which reports are made and claims are judged.
@@ -10,9 +10,9 @@ pub struct Summary {
     /// The names of the methods.
     pub methods: Vec<String>,
     /// The points of the sweep.
-    pub points: Vec<Settings>,
+    pub points: Vec<SweepValues>,
     /// The metrics.
-    pub metrics: Vec<Column>,
+    pub metrics: Vec<MetricColumn>,
     /// How many trials each cell has.
     pub trials: usize,
     values: Vec<f64>, // [methods × points × metrics × trials]
@@ -20,7 +20,7 @@ pub struct Summary {
 
 /// A metric as reports show it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct MetricColumn {
     /// Its name.
     pub name: String,
     /// Whether larger values are better.
@@ -31,8 +31,8 @@ impl Summary {
     /// A summary of the values `of(method, point, metric, trial)`.
     pub fn new(
         methods: Vec<String>,
-        points: Vec<Settings>,
-        metrics: Vec<Column>,
+        points: Vec<SweepValues>,
+        metrics: Vec<MetricColumn>,
         trials: usize,
         of: impl Fn(usize, usize, usize, usize) -> f64,
     ) -> Self {
@@ -53,7 +53,7 @@ impl Summary {
         let methods = experiment.methods.iter().map(|(name, _)| name.clone()).collect();
         let points = plan.points.iter().map(|point| point.settings.clone()).collect();
         let metrics = experiment.metrics.iter();
-        let column = metrics.map(|m| Column { name: m.name(), higher_is_better: m.higher_is_better() });
+        let column = metrics.map(|m| MetricColumn { name: m.name(), higher_is_better: m.higher_is_better() });
         let columns = column.chain(selection_path::columns(&experiment.path)).collect();
         Summary::new(methods, points, columns, experiment.trials as usize, of)
     }
@@ -65,15 +65,15 @@ impl Summary {
     }
 
     /// The mean of a cell with its interval.
-    pub fn estimate(&self, method: usize, point: usize, metric: usize) -> Estimate {
-        Estimate::of(self.values(method, point, metric))
+    pub fn estimate(&self, method: usize, point: usize, metric: usize) -> MeanInterval {
+        MeanInterval::of(self.values(method, point, metric))
     }
 
     /// The mean of the differences of two methods trial by trial: they share their data, so most noise
     /// cancels.
-    pub fn difference(&self, method: usize, than: usize, point: usize, metric: usize) -> Estimate {
+    pub fn difference(&self, method: usize, than: usize, point: usize, metric: usize) -> MeanInterval {
         let pairs = self.values(method, point, metric).iter().zip(self.values(than, point, metric));
-        Estimate::of(&pairs.map(|(a, b)| a - b).collect::<Vec<f64>>())
+        MeanInterval::of(&pairs.map(|(a, b)| a - b).collect::<Vec<f64>>())
     }
 
     /// The number of a method; the names of claims were checked before the run.
@@ -126,7 +126,7 @@ impl Summary {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// What they share.
-    pub others: Settings,
+    pub others: SweepValues,
     /// Their numbers.
     pub points: Vec<usize>,
 }

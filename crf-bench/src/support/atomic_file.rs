@@ -10,12 +10,12 @@ use crate::error::{Error, Result};
 ///
 /// Links are followed, so that what they point to is replaced. Devices and pipes are written through.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct AtomicFile {
     target: PathBuf,
     draft: Option<PathBuf>, // none if the target is written through
 }
 
-impl Draft {
+impl AtomicFile {
     /// Prepares to write `target`, and fails now if that will not be possible.
     pub(crate) fn new(target: &Path) -> Result<Self> {
         let refused = |why: String| Error::Io { path: target.to_owned(), source: io::Error::other(why) };
@@ -24,7 +24,7 @@ impl Draft {
             return Err(refused("cannot be written: a directory, not the name of a file".to_owned()));
         }
         if known.is_ok_and(|known| !known.is_file()) || is_of_the_system(target) {
-            return Ok(Draft { target: target.to_owned(), draft: None });
+            return Ok(AtomicFile { target: target.to_owned(), draft: None });
         }
         let failed = |error: io::Error| refused(format!("cannot be written: {error}"));
         let target = followed(target).map_err(failed)?;
@@ -35,10 +35,10 @@ impl Draft {
         let draft = draft.ok_or_else(|| refused("cannot be written: no free name beside it".to_owned()))?;
         create(&draft).map_err(failed)?;
         fs::remove_file(&draft).map_err(Error::io(&draft))?;
-        Ok(Draft { target, draft: Some(draft) })
+        Ok(AtomicFile { target, draft: Some(draft) })
     }
 
-    /// Opens the file for writing; [`Draft::place`] ends it.
+    /// Opens the file for writing; [`AtomicFile::place`] ends it.
     pub(crate) fn open(&self) -> Result<File> {
         let file = match &self.draft {
             Some(draft) => create(draft),
@@ -53,7 +53,7 @@ impl Draft {
         self.place_synced(&file)
     }
 
-    /// [`Draft::write`] without waiting, for what can be made again.
+    /// [`AtomicFile::write`] without waiting, for what can be made again.
     pub(crate) fn write_soon(self, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         self.fill(fill)?;
         self.place()
@@ -88,7 +88,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         // After `write` there is nothing left; after an error nothing shall be left.
         let _ = self.draft.as_ref().map(fs::remove_file);

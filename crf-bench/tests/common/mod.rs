@@ -1,10 +1,11 @@
 //! Plugins for tests: data that are quick to draw, and a learner whose settings can be wrong.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Beliefs, Candidate, Channel, ChannelKind, DatasetBuilder, Decoded, Error, Fit, Inference,
-    Label, Learner, LogLinear, LogZ, Next, Potentials, Problem, Result, Run, Schema, Scratch, Seed, Selector,
+    Alphabet, Beliefs, Candidate, Channel, ChannelKind, DatasetBuilder, Decoded, Error, Fit, FitContext,
+    Inference, Label, Learner, LogLinear, LogZ, Potentials, Problem, Result, Schema, Scratch, Seed, Selector,
     Shape, Source, Splits, Stop, Trace, Value, require,
 };
 use rand::RngExt as _;
@@ -73,7 +74,7 @@ impl Learner for Guess {
         require(self.spread >= 0.0, "spread", "at least 0", self.spread)
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         assert!(!self.panic, "the learner was told to panic");
         let mut rng = run.seed.rng();
         let weights = (0..problem.map.len()).map(|_| self.spread * (rng.random::<f64>() - 0.5)).collect();
@@ -98,13 +99,18 @@ impl Selector for FirstFeatures {
     fn path(
         &self,
         problem: &Problem<'_>,
-        run: &mut Run<'_>,
-        emit: &mut dyn FnMut(Candidate<'_>) -> Result<Next>,
+        run: &mut FitContext<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Stop> {
         let features: Vec<usize> = (0..problem.map.len()).collect();
         for n in 1..=features.len() {
             let objective = self.objective.then_some(n as f64);
-            emit(Candidate { features: &features[..n], weights: None, objective, seconds: run.seconds() })?;
+            let _ = emit(Candidate {
+                features: &features[..n],
+                weights: None,
+                objective,
+                seconds: run.seconds(),
+            })?;
         }
         Ok(Stop::Direct)
     }

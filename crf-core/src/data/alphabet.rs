@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use serde::{Deserialize, Serialize};
 
-use crate::data::packed_strings::Names;
+use crate::data::packed_strings::PackedStrings;
 
 /// The number of a label (or of a symbol) in its [`Alphabet`].
 pub type Label = u32;
@@ -13,9 +13,9 @@ pub type Label = u32;
 ///
 /// Each name is stored once; the table holds numbers only, and is made when a name is first looked up.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Names", into = "Names")]
+#[serde(from = "PackedStrings", into = "PackedStrings")]
 pub struct Alphabet {
-    names: Names,
+    names: PackedStrings,
     numbers: OnceLock<HashTable<Label>>,
     hasher: DefaultHashBuilder,
 }
@@ -74,7 +74,7 @@ impl Alphabet {
     }
 
     /// All names in the order of their numbers.
-    pub fn names(&self) -> &Names {
+    pub fn names(&self) -> &PackedStrings {
         &self.names
     }
 
@@ -97,13 +97,13 @@ impl PartialEq for Alphabet {
 
 impl Eq for Alphabet {}
 
-impl From<Names> for Alphabet {
-    fn from(names: Names) -> Self {
+impl From<PackedStrings> for Alphabet {
+    fn from(names: PackedStrings) -> Self {
         Alphabet { names, ..Alphabet::default() }
     }
 }
 
-impl From<Alphabet> for Names {
+impl From<Alphabet> for PackedStrings {
     fn from(alphabet: Alphabet) -> Self {
         alphabet.names
     }

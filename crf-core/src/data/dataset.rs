@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::data::graph::{Graph, Shape};
 use crate::data::schema::{Channel, ChannelKind, Schema};
-use crate::data::sparse_rows::Rows;
+use crate::data::sparse_rows::SparseRows;
 use crate::error::{Error, Result, require};
 use crate::{Alphabet, Label, Seed};
 
@@ -30,7 +30,7 @@ pub enum Column {
     /// Numbers of symbols in the channel's alphabet.
     Symbol(Vec<u32>),
     /// Attributes of the channel's alphabet with their values, a row a position.
-    Bag(Rows),
+    Bag(SparseRows),
 }
 
 /// One value of one channel.
@@ -259,7 +259,7 @@ impl DatasetBuilder {
         let columns = schema.channels().iter().map(|channel| match channel.kind {
             ChannelKind::Real => Column::Real(Vec::new()),
             ChannelKind::Symbol(_) => Column::Symbol(Vec::new()),
-            ChannelKind::Bag(_) => Column::Bag(Rows::default()),
+            ChannelKind::Bag(_) => Column::Bag(SparseRows::default()),
         });
         let columns = columns.collect();
         let (starts, labels, weights, graphs) = (vec![0], Vec::new(), Vec::new(), Vec::new());

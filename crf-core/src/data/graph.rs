@@ -21,7 +21,7 @@ pub struct Incidence {
     pub edge: u32,
     /// The node at its other end.
     pub other: u32,
-    /// Where a message to the other end stands in an array of messages, see [`Shape::message_at`].
+    /// Where a message to the other end stands in an array of messages, see [`Shape::message_offset`].
     pub opposite: usize,
     /// Whether this end is the head: the edge's table has this node's labels as columns.
     pub is_head: bool,
@@ -33,12 +33,12 @@ pub struct Incidence {
 pub struct Graph {
     kinds: Vec<u16>,
     edges: Vec<Edge>,
-    cards: Vec<u32>,           // [nodes] labels of each node
-    node_at: Vec<usize>,       // [nodes + 1] where a node's labels start in an array over all of them
-    edge_at: Vec<usize>,       // [edges + 1] where an edge's table starts in an array over all of them
-    incidence: Vec<Incidence>, // [2 × edges] the ends of all edges, node by node
-    incidence_at: Vec<usize>,  // [nodes + 1] where a node's ends start
-    message_at: Vec<usize>,    // [nodes + 1] where a node's messages start
+    cards: Vec<u32>,            // [nodes] labels of each node
+    node_offset: Vec<usize>,    // [nodes + 1] where a node's labels start in an array over all of them
+    edge_offset: Vec<usize>,    // [edges + 1] where an edge's table starts in an array over all of them
+    incidence: Vec<Incidence>,  // [2 × edges] the ends of all edges, node by node
+    incidence_at: Vec<usize>,   // [nodes + 1] where a node's ends start
+    message_offset: Vec<usize>, // [nodes + 1] where a node's messages start
 }
 
 /// What a graph is stored as; reading it back passes the checks again.
@@ -126,25 +126,26 @@ impl Graph {
             }
         }
         let card = |n: u32| cards[n as usize] as usize;
-        let node_at = offsets(cards.iter().map(|&card| card as usize));
-        let edge_at = offsets(edges.iter().map(|e| card(e.u).saturating_mul(card(e.v))));
+        let node_offset = offsets(cards.iter().map(|&card| card as usize));
+        let edge_offset = offsets(edges.iter().map(|e| card(e.u).saturating_mul(card(e.v))));
         let mut degrees = vec![0; cards.len()];
         edges.iter().flat_map(|e| [e.u, e.v]).for_each(|n| degrees[n as usize] += 1);
-        let message_at = offsets(degrees.iter().zip(&cards).map(|(&degree, &card)| degree * card as usize));
+        let message_offset =
+            offsets(degrees.iter().zip(&cards).map(|(&degree, &card)| degree * card as usize));
         let incidence_at = offsets(degrees);
         let mut incidence =
             vec![Incidence { edge: 0, other: 0, opposite: 0, is_head: false }; 2 * edges.len()];
         let mut filled = vec![0; cards.len()];
         for (e, edge) in edges.iter().enumerate() {
             for (n, other, is_head) in [(edge.u, edge.v, false), (edge.v, edge.u, true)] {
-                let opposite = message_at[other as usize]
+                let opposite = message_offset[other as usize]
                     + card(other) * (filled[other as usize] - usize::from(is_head));
                 incidence[incidence_at[n as usize] + filled[n as usize]] =
                     Incidence { edge: e as u32, other, opposite, is_head };
                 filled[n as usize] += 1;
             }
         }
-        Ok(Graph { kinds, edges, cards, node_at, edge_at, incidence, incidence_at, message_at })
+        Ok(Graph { kinds, edges, cards, node_offset, edge_offset, incidence, incidence_at, message_offset })
     }
 
     /// The kind of each node.
@@ -213,19 +214,19 @@ impl Shape<'_> {
 
     /// Where the labels of node `n` start in an array over all nodes; `n_nodes` gives its size.
     #[inline]
-    pub fn node_at(&self, n: usize) -> usize {
+    pub fn node_offset(&self, n: usize) -> usize {
         match self {
             Shape::Chain { labels, .. } => n * labels,
-            Shape::Graph(graph) => graph.node_at[n],
+            Shape::Graph(graph) => graph.node_offset[n],
         }
     }
 
     /// Where the table of edge `e` starts in an array over all edges; `n_edges` gives its size.
     #[inline]
-    pub fn edge_at(&self, e: usize) -> usize {
+    pub fn edge_offset(&self, e: usize) -> usize {
         match self {
             Shape::Chain { labels, .. } => e * labels * labels,
-            Shape::Graph(graph) => graph.edge_at[e],
+            Shape::Graph(graph) => graph.edge_offset[e],
         }
     }
 
@@ -273,7 +274,7 @@ impl Shape<'_> {
                 let edge = n.min(other);
                 // A node's messages from the left stand before those from the right.
                 let from_left = usize::from(is_head && other > 0);
-                let opposite = self.message_at(other) + from_left * labels;
+                let opposite = self.message_offset(other) + from_left * labels;
                 Incidence { edge: edge as u32, other: other as u32, opposite, is_head }
             }
             Shape::Graph(graph) => graph.incidence[graph.incidence_at[n] + k],
@@ -284,10 +285,10 @@ impl Shape<'_> {
     ///
     /// A node has a message for each edge it is an end of, one behind the other, each over the node's labels.
     #[inline]
-    pub fn message_at(&self, n: usize) -> usize {
+    pub fn message_offset(&self, n: usize) -> usize {
         match self {
             Shape::Chain { len, labels } => (2 * n).saturating_sub(1).min(2 * len.saturating_sub(1)) * labels,
-            Shape::Graph(graph) => graph.message_at[n],
+            Shape::Graph(graph) => graph.message_offset[n],
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::numeric::serde_numbers;
 ///
 /// Text formats hold them as a list, binary ones as one piece of text and the length of each name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct PackedStrings {
     text: String,
     ends: Vec<usize>,
 }
 
-impl Names {
+impl PackedStrings {
     /// Adds a name at the end.
     pub fn push(&mut self, name: &str) {
         self.text.push_str(name);
@@ -43,9 +43,9 @@ impl Names {
     }
 }
 
-impl<S: AsRef<str>> FromIterator<S> for Names {
+impl<S: AsRef<str>> FromIterator<S> for PackedStrings {
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
-        let mut all = Names::default();
+        let mut all = PackedStrings::default();
         names.into_iter().for_each(|name| all.push(name.as_ref()));
         all
     }
@@ -59,7 +59,7 @@ struct Packed<T> {
     lengths: Vec<u32>,
 }
 
-impl Serialize for Names {
+impl Serialize for PackedStrings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
             return serializer.collect_seq(self.iter());
@@ -70,7 +70,7 @@ impl Serialize for Names {
     }
 }
 
-impl<'de> Deserialize<'de> for Names {
+impl<'de> Deserialize<'de> for PackedStrings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
             return Ok(Vec::<String>::deserialize(deserializer)?.iter().collect());
@@ -87,6 +87,6 @@ impl<'de> Deserialize<'de> for Names {
         if end != text.len() {
             return Err(D::Error::custom("names do not fill their text"));
         }
-        Ok(Names { text, ends })
+        Ok(PackedStrings { text, ends })
     }
 }

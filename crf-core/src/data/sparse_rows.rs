@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Most observation functions of most users are tests, worth 0 or 1, so ones and other values are kept apart:
 /// loops over the ones need neither a load nor a multiplication.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Rows {
+pub struct SparseRows {
     one_starts: Vec<usize>, // [rows + 1]
     one_columns: Vec<u32>,
     value_starts: Vec<usize>, // [rows + 1]
@@ -13,14 +13,14 @@ pub struct Rows {
     values: Vec<f64>,
 }
 
-impl Default for Rows {
+impl Default for SparseRows {
     fn default() -> Self {
         let (one_columns, value_columns, values) = (Vec::new(), Vec::new(), Vec::new());
-        Rows { one_starts: vec![0], one_columns, value_starts: vec![0], value_columns, values }
+        SparseRows { one_starts: vec![0], one_columns, value_starts: vec![0], value_columns, values }
     }
 }
 
-impl Rows {
+impl SparseRows {
     /// Adds a row; zeros are dropped, and a column that comes twice counts twice.
     pub fn push(&mut self, entries: impl IntoIterator<Item = (u32, f64)>) {
         entries.into_iter().for_each(|(column, value)| self.add(column, value));
@@ -45,7 +45,7 @@ impl Rows {
     }
 
     /// Adds row `r` of another matrix.
-    pub fn push_row(&mut self, from: &Rows, r: usize) {
+    pub fn push_row(&mut self, from: &SparseRows, r: usize) {
         let (columns, values) = from.valued(r);
         self.one_columns.extend_from_slice(from.ones(r));
         self.value_columns.extend_from_slice(columns);
@@ -54,8 +54,8 @@ impl Rows {
     }
 
     /// The same rows with only those columns for which `keep` says yes.
-    pub fn restricted(&self, keep: impl Fn(u32) -> bool) -> Rows {
-        let mut rows = Rows::default();
+    pub fn restricted(&self, keep: impl Fn(u32) -> bool) -> SparseRows {
+        let mut rows = SparseRows::default();
         for r in 0..self.len() {
             let (columns, values) = self.valued(r);
             rows.one_columns.extend(self.ones(r).iter().filter(|&&column| keep(column)));
@@ -73,7 +73,7 @@ impl Rows {
     }
 
     /// The matrix turned over: a row for each of so many columns, which lists the rows in which it is not zero, ascending.
-    pub fn transposed(&self, n_columns: usize) -> Rows {
+    pub fn transposed(&self, n_columns: usize) -> SparseRows {
         let one_starts = starts(&self.one_columns, n_columns);
         let value_starts = starts(&self.value_columns, n_columns);
         let [mut one_at, mut value_at] = [one_starts.clone(), value_starts.clone()];
@@ -89,7 +89,7 @@ impl Rows {
                 (value_columns[at], values[at]) = (r as u32, value);
             }
         }
-        Rows { one_starts, one_columns, value_starts, value_columns, values }
+        SparseRows { one_starts, one_columns, value_starts, value_columns, values }
     }
 
     /// How many rows there are.
@@ -163,7 +163,7 @@ mod tests {
         #[test]
         fn turning_over_twice_changes_nothing(rows in prop::collection::vec(
             prop::collection::btree_map(0..7_u32, prop_oneof![Just(1.0), Just(2.5), Just(-1.0)], 0..5), 0..9)) {
-            let mut matrix = Rows::default();
+            let mut matrix = SparseRows::default();
             rows.iter().for_each(|row| matrix.push(row.iter().map(|(&column, &value)| (column, value))));
             let turned = matrix.transposed(7);
             for (r, row) in rows.iter().enumerate() {

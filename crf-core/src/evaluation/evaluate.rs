@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Label;
 use crate::data::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::features::encoded_dataset::Corpus;
+use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 use crate::inference::algorithm::Inference;
 use crate::inference::answers::{Beliefs, EdgeBeliefs, LogZ};
@@ -116,8 +116,8 @@ impl Evaluation {
         for i in 0..self.data.len() {
             let (shape, given) = (self.data.shape(i), &self.predicted[self.data.range(i)]);
             confidence
-                .extend(given.iter().enumerate().map(|(n, &y)| marginals[shape.node_at(n) + y as usize]));
-            marginals = &marginals[shape.node_at(shape.n_nodes())..];
+                .extend(given.iter().enumerate().map(|(n, &y)| marginals[shape.node_offset(n) + y as usize]));
+            marginals = &marginals[shape.node_offset(shape.n_nodes())..];
         }
         Ok(confidence)
     }
@@ -128,7 +128,7 @@ impl Evaluation {
 /// An inference that finds labellings only can decode them as a whole; then nothing is scored.
 pub fn evaluate(
     model: &dyn Model,
-    x: &Corpus,
+    x: &EncodedDataset,
     inference: &dyn Inference,
     decode: Decode,
 ) -> Result<Evaluation> {
@@ -137,7 +137,7 @@ pub fn evaluate(
 
 impl Problem<'_> {
     /// [`evaluate`] by the problem's inference and under its constraints.
-    pub fn evaluate(&self, model: &dyn Model, x: &Corpus, decode: Decode) -> Result<Evaluation> {
+    pub fn evaluate(&self, model: &dyn Model, x: &EncodedDataset, decode: Decode) -> Result<Evaluation> {
         evaluate_bound(model, &*self.bind(model, x)?, x, self.inference, decode)
     }
 }
@@ -145,7 +145,7 @@ impl Problem<'_> {
 fn evaluate_bound(
     model: &dyn Model,
     bound: &dyn BoundModel,
-    x: &Corpus,
+    x: &EncodedDataset,
     inference: &dyn Inference,
     decode: Decode,
 ) -> Result<Evaluation> {
@@ -227,7 +227,7 @@ fn log_score(
 /// The label with the largest marginal at each node; the first of several equal ones.
 fn posterior(p: &Potentials<'_>, node: &[f64], labels: &mut [Label]) {
     for (n, label) in labels.iter_mut().enumerate() {
-        let beliefs = &node[p.shape().node_at(n)..p.shape().node_at(n + 1)];
+        let beliefs = &node[p.shape().node_offset(n)..p.shape().node_offset(n + 1)];
         let mut best = 0;
         for (y, &belief) in beliefs.iter().enumerate() {
             if belief > beliefs[best] {

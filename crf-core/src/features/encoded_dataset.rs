@@ -5,23 +5,23 @@ use rayon::prelude::*;
 
 use crate::data::dataset::Dataset;
 use crate::data::schema::Schema;
-use crate::data::sparse_rows::Rows;
+use crate::data::sparse_rows::SparseRows;
 use crate::error::{Error, Result};
-use crate::features::encoding_chunks::{Encoded, Piece, Pieces};
+use crate::features::encoding_chunks::{Encoded, EncodingChunk, EncodingChunks};
 use crate::features::feature_map::FeatureMap;
-use crate::features::spec::Part;
+use crate::features::spec::FittedEntry;
 
 /// Encoded data: every observation function's value at every node and edge, computed once.
 ///
 /// Functions with one value everywhere stand in `base` and cost nothing per position. Edges with equal rows share
 /// one row, so transition weights that do not look at the observations need one table for the whole corpus.
 #[derive(Debug, Clone)]
-pub struct Corpus {
+pub struct EncodedDataset {
     data: Arc<Dataset>,
-    nodes: Rows, // [positions]
-    node_base: Vec<(u32, f64)>,
-    edge_rows: Rows, // [distinct rows]
-    edge_base: Vec<(u32, f64)>,
+    nodes: SparseRows, // [positions]
+    constant_state: Vec<(u32, f64)>,
+    edge_rows: SparseRows, // [distinct rows]
+    constant_transition: Vec<(u32, f64)>,
     row_of_edge: Vec<u32>,     // [edges]
     edge_starts: Vec<usize>,   // [sequences + 1]
     relation_of_row: Vec<u16>, // [distinct rows]
@@ -36,31 +36,31 @@ fn key(relation: u16, entries: impl Iterator<Item = (u32, f64)>) -> Key {
     (relation, entries.map(|(g, value)| (g, value.to_bits())).collect())
 }
 
-impl Corpus {
+impl EncodedDataset {
     /// Encodes on all threads, and tells `progress` how many positions are done.
     ///
     /// Pieces are cut by the data and the functions alone and joined in order: the same bits at any number of threads. No
     /// more of them are in memory than all threads work on.
     pub(crate) fn encode(
         data: Arc<Dataset>,
-        state: &[Part],
-        transition: &[Part],
+        state: &[FittedEntry],
+        transition: &[FittedEntry],
         progress: &mut dyn FnMut(usize),
     ) -> Result<Self> {
-        let (node_base, state_at) = base(state, data.schema());
-        let (edge_base, transition_at) = base(transition, data.schema());
-        let mut corpus = Corpus {
-            nodes: Rows::default(),
-            node_base,
-            edge_rows: Rows::default(),
-            edge_base,
+        let (constant_state, state_at) = base(state, data.schema());
+        let (constant_transition, transition_at) = base(transition, data.schema());
+        let mut corpus = EncodedDataset {
+            nodes: SparseRows::default(),
+            constant_state,
+            edge_rows: SparseRows::default(),
+            constant_transition,
             row_of_edge: Vec::new(),
             edge_starts: vec![0],
             relation_of_row: Vec::new(),
             data: data.clone(),
         };
         let n_functions = (state_at[state.len()] + transition_at[transition.len()]) as usize;
-        let pieces = Pieces::new(&data, state.iter().chain(transition), n_functions);
+        let pieces = EncodingChunks::new(&data, state.iter().chain(transition), n_functions);
         let mut known = KnownRows::new();
         for batch in pieces.batches(rayon::current_num_threads()) {
             let encoded = batch.par_iter().map(|piece| {
@@ -77,7 +77,7 @@ impl Corpus {
     }
 
     /// Adds the rows of a piece.
-    fn append(&mut self, piece: &Piece, nodes: &[Encoded], edges: &[Encoded], known: &mut KnownRows) {
+    fn append(&mut self, piece: &EncodingChunk, nodes: &[Encoded], edges: &[Encoded], known: &mut KnownRows) {
         let data = self.data.clone();
         let shape = data.shape(piece.sequence);
         for t in piece.positions.clone() {
@@ -103,7 +103,7 @@ impl Corpus {
 
     /// The same encoded data, with other weights of the sequences.
     pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
-        Ok(Corpus { data: Arc::new(self.data.reweighted(weight)?), ..self.clone() })
+        Ok(EncodedDataset { data: Arc::new(self.data.reweighted(weight)?), ..self.clone() })
     }
 
     /// Calls `see` with every state function that is not zero somewhere, the kind of node, and the label there.
@@ -113,7 +113,7 @@ impl Corpus {
             for (n, t) in range.enumerate() {
                 if let Some(label) = self.data.labels()[t] {
                     self.nodes.for_each(t, |g, _| see(g, shape.kind(n), label));
-                    self.node_base.iter().for_each(|&(g, _)| see(g, shape.kind(n), label));
+                    self.constant_state.iter().for_each(|&(g, _)| see(g, shape.kind(n), label));
                 }
             }
         }
@@ -123,12 +123,12 @@ impl Corpus {
     pub(crate) fn see_transitions(&self, see: &mut dyn FnMut(u32, u16, u32)) {
         for i in 0..self.len() {
             let (shape, labels) = (self.data.shape(i), &self.data.labels()[self.data.range(i)]);
-            for (e, &row) in self.rows_of_edges(i).iter().enumerate() {
+            for (e, &row) in self.edge_row_indices(i).iter().enumerate() {
                 let ((u, v), relation) = (shape.ends(e), shape.relation(e));
                 if let (Some(before), Some(now)) = (labels[u], labels[v]) {
                     let pair = before * shape.card(v) as u32 + now;
                     self.edge_rows.for_each(row as usize, |g, _| see(g, relation, pair));
-                    self.edge_base.iter().for_each(|&(g, _)| see(g, relation, pair));
+                    self.constant_transition.iter().for_each(|&(g, _)| see(g, relation, pair));
                 }
             }
         }
@@ -143,19 +143,19 @@ impl Corpus {
     }
 
     /// One of so many equal parts of the sequences, which are counted from 1.
-    pub fn part(&self, part: usize, of: usize) -> Result<Corpus> {
+    pub fn part(&self, part: usize, of: usize) -> Result<EncodedDataset> {
         Ok(self.subset(&self.data.part(part, of)?.collect::<Vec<usize>>()))
     }
 
     /// Some of the sequences, by number, encoded as they are here.
-    pub fn subset(&self, sequences: &[usize]) -> Corpus {
-        let (mut nodes, mut row_of_edge, mut edge_starts) = (Rows::default(), Vec::new(), vec![0]);
+    pub fn subset(&self, sequences: &[usize]) -> EncodedDataset {
+        let (mut nodes, mut row_of_edge, mut edge_starts) = (SparseRows::default(), Vec::new(), vec![0]);
         // Rows that only other sequences have stay behind: every one of them costs a table under each weight vector.
-        let (mut edge_rows, mut relation_of_row) = (Rows::default(), Vec::new());
+        let (mut edge_rows, mut relation_of_row) = (SparseRows::default(), Vec::new());
         let mut known = vec![None; self.edge_rows.len()];
         for &i in sequences {
             self.data.range(i).for_each(|t| nodes.push_row(&self.nodes, t));
-            for &row in self.rows_of_edges(i) {
+            for &row in self.edge_row_indices(i) {
                 let number = known[row as usize].get_or_insert_with(|| {
                     edge_rows.push_row(&self.edge_rows, row as usize);
                     relation_of_row.push(self.relation_of_row[row as usize]);
@@ -165,12 +165,12 @@ impl Corpus {
             }
             edge_starts.push(row_of_edge.len());
         }
-        Corpus {
+        EncodedDataset {
             data: self.data.subset(sequences).into(),
             nodes,
-            node_base: self.node_base.clone(),
+            constant_state: self.constant_state.clone(),
             edge_rows,
-            edge_base: self.edge_base.clone(),
+            constant_transition: self.constant_transition.clone(),
             row_of_edge,
             edge_starts,
             relation_of_row,
@@ -180,10 +180,11 @@ impl Corpus {
     /// The same data as a model of few features needs them: without the functions of which `map` has no feature.
     ///
     /// Functions keep their numbers. Edges that differ only in what is left out share a row, and so a table.
-    pub fn restricted(&self, map: &FeatureMap) -> Corpus {
+    pub fn restricted(&self, map: &FeatureMap) -> EncodedDataset {
         let has_state = |g: u32| !map.state().range(g).is_empty();
         let has_transition = |g: u32| !map.transition().range(g).is_empty();
-        let (mut edge_rows, mut relation_of_row, mut known) = (Rows::default(), Vec::new(), KnownRows::new());
+        let (mut edge_rows, mut relation_of_row, mut known) =
+            (SparseRows::default(), Vec::new(), KnownRows::new());
         let numbers: Vec<u32> = (0..self.edge_rows.len())
             .map(|row| {
                 let entries = self.edge_rows.row(row).filter(|&(g, _)| has_transition(g));
@@ -195,12 +196,17 @@ impl Corpus {
                 })
             })
             .collect();
-        Corpus {
+        EncodedDataset {
             data: self.data.clone(),
             nodes: self.nodes.restricted(has_state),
-            node_base: self.node_base.iter().copied().filter(|&(g, _)| has_state(g)).collect(),
+            constant_state: self.constant_state.iter().copied().filter(|&(g, _)| has_state(g)).collect(),
             edge_rows,
-            edge_base: self.edge_base.iter().copied().filter(|&(g, _)| has_transition(g)).collect(),
+            constant_transition: self
+                .constant_transition
+                .iter()
+                .copied()
+                .filter(|&(g, _)| has_transition(g))
+                .collect(),
             row_of_edge: self.row_of_edge.iter().map(|&row| numbers[row as usize]).collect(),
             edge_starts: self.edge_starts.clone(),
             relation_of_row,
@@ -223,27 +229,27 @@ impl Corpus {
     }
 
     /// The rows of all positions, of the state functions that are not constant.
-    pub fn nodes(&self) -> &Rows {
+    pub fn nodes(&self) -> &SparseRows {
         &self.nodes
     }
 
     /// The constant state functions.
-    pub fn node_base(&self) -> &[(u32, f64)] {
-        &self.node_base
+    pub fn constant_state(&self) -> &[(u32, f64)] {
+        &self.constant_state
     }
 
     /// The distinct rows of all edges, of the transition functions that are not constant.
-    pub fn edge_rows(&self) -> &Rows {
+    pub fn edge_rows(&self) -> &SparseRows {
         &self.edge_rows
     }
 
     /// The constant transition functions.
-    pub fn edge_base(&self) -> &[(u32, f64)] {
-        &self.edge_base
+    pub fn constant_transition(&self) -> &[(u32, f64)] {
+        &self.constant_transition
     }
 
     /// The row of each edge of sequence `i`.
-    pub fn rows_of_edges(&self, i: usize) -> &[u32] {
+    pub fn edge_row_indices(&self, i: usize) -> &[u32] {
         &self.row_of_edge[self.edge_starts[i]..self.edge_starts[i + 1]]
     }
 
@@ -259,9 +265,9 @@ impl Corpus {
 }
 
 /// The constant functions with their values, and the number of each part's first function, and of one past all.
-fn base(parts: &[Part], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
+fn base(parts: &[FittedEntry], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
     let (mut base, mut at, mut next) = (Vec::new(), vec![0], 0);
-    for Part { encoder, .. } in parts {
+    for FittedEntry { encoder, .. } in parts {
         let (len, constants) = encoder.constants(schema);
         base.extend(constants.into_iter().map(|(g, value)| (next + g, value)));
         next += len as u32;

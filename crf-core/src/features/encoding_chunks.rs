@@ -4,8 +4,8 @@ use crate::data::dataset::Dataset;
 use crate::data::graph::Shape;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result};
-use crate::features::prototype::{Block, Encoder};
-use crate::features::spec::Part;
+use crate::features::prototype::{EncodedRows, Encoder};
+use crate::features::spec::FittedEntry;
 
 /// A piece has no more positions than this, and no more values than functions have on fewer.
 const POSITIONS: usize = 4096;
@@ -15,18 +15,18 @@ const FEWEST: usize = 128;
 
 /// What a dataset is cut into to be encoded: whole sequences, or parts of long chains where the functions allow it.
 #[derive(Debug)]
-pub(crate) struct Pieces {
-    pieces: Vec<Piece>,
+pub(crate) struct EncodingChunks {
+    pieces: Vec<EncodingChunk>,
     len: usize, // how many positions a piece has at most, if it is not a whole sequence
 }
 
-impl Pieces {
+impl EncodingChunks {
     pub(crate) fn new<'p>(
         data: &Dataset,
-        mut parts: impl Iterator<Item = &'p Part>,
+        mut parts: impl Iterator<Item = &'p FittedEntry>,
         n_functions: usize,
     ) -> Self {
-        let join = |reach: (usize, usize), part: &Part| {
+        let join = |reach: (usize, usize), part: &FittedEntry| {
             let (before, after) = part.encoder.reach()?;
             Some((reach.0.max(before), reach.1.max(after)))
         };
@@ -36,19 +36,19 @@ impl Pieces {
         for i in 0..data.len() {
             let n = data.range(i).len();
             match reach.filter(|_| matches!(data.shape(i), Shape::Chain { .. }) && n > 0) {
-                None => pieces.push(Piece { sequence: i, positions: 0..n, from: 0, to: n }),
+                None => pieces.push(EncodingChunk { sequence: i, positions: 0..n, from: 0, to: n }),
                 Some((before, after)) => pieces.extend((0..n).step_by(len).map(|start| {
                     let end = n.min(start + len);
                     let (from, to) = (start.saturating_sub(before), n.min(end.saturating_add(after)));
-                    Piece { sequence: i, positions: start..end, from, to }
+                    EncodingChunk { sequence: i, positions: start..end, from, to }
                 })),
             }
         }
-        Pieces { pieces, len }
+        EncodingChunks { pieces, len }
     }
 
     /// As many pieces at a time as keep so many threads busy.
-    pub(crate) fn batches(&self, threads: usize) -> impl Iterator<Item = &[Piece]> {
+    pub(crate) fn batches(&self, threads: usize) -> impl Iterator<Item = &[EncodingChunk]> {
         let (mut rest, enough) = (&self.pieces[..], 2 * threads * self.len);
         std::iter::from_fn(move || {
             let mut positions = 0;
@@ -65,7 +65,7 @@ impl Pieces {
 
 /// Some positions of a sequence, and those around them on which their values depend.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct EncodingChunk {
     pub(crate) sequence: usize,
     pub(crate) positions: Range<usize>,
     /// The first position that is looked at.
@@ -82,15 +82,20 @@ pub(crate) struct Encoded {
     /// The number of the first function.
     pub(crate) first: u32,
     /// A row for each position that is looked at.
-    pub(crate) block: Block,
+    pub(crate) block: EncodedRows,
 }
 
-impl Piece {
+impl EncodingChunk {
     /// The values of all parts, whose first functions have the given numbers.
-    pub(crate) fn encode(&self, parts: &[Part], first: &[u32], data: &Dataset) -> Result<Vec<Encoded>> {
+    pub(crate) fn encode(
+        &self,
+        parts: &[FittedEntry],
+        first: &[u32],
+        data: &Dataset,
+    ) -> Result<Vec<Encoded>> {
         let x = data.sequence(self.sequence).part(self.from..self.to);
-        let encode = |(Part { owner, encoder, .. }, &first): (&Part, &u32)| {
-            let block = Block::of(&**encoder, &x);
+        let encode = |(FittedEntry { owner, encoder, .. }, &first): (&FittedEntry, &u32)| {
+            let block = EncodedRows::of(&**encoder, &x);
             self.finite(&block, &**encoder, data.schema())?;
             Ok(Encoded { owner: *owner, first, block })
         };
@@ -107,7 +112,7 @@ impl Piece {
         }
     }
 
-    fn finite(&self, block: &Block, encoder: &dyn Encoder, schema: &Schema) -> Result<()> {
+    fn finite(&self, block: &EncodedRows, encoder: &dyn Encoder, schema: &Schema) -> Result<()> {
         for t in 0..block.len() {
             if let Some((g, value)) = block.not_finite(t) {
                 let name = encoder.observations(schema).swap_remove(g as usize).name;

@@ -3,12 +3,12 @@ use std::ops::Range;
 
 use crate::data::dataset::Dataset;
 use crate::error::Result;
-use crate::features::prototype::Block;
-use crate::features::spec::{FittedFeatures, Part};
+use crate::features::prototype::EncodedRows;
+use crate::features::spec::{FittedEntry, FittedFeatures};
 
 /// How large encoded data and a feature map would become, found without making them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Estimate {
+pub struct EncodingSize {
     /// How many observation functions there are.
     pub functions: usize,
     /// How many features these make; fewer with `pairs = "observed"`.
@@ -25,15 +25,15 @@ const PIECE: usize = 32;
 
 impl FittedFeatures {
     /// What it would take to encode `data`, judged by a few pieces of it.
-    pub fn estimate(&self, data: &Dataset) -> Result<Estimate> {
+    pub fn estimate(&self, data: &Dataset) -> Result<EncodingSize> {
         let map = self.candidates()?;
         let functions = map.state().n_observations() + map.transition().n_observations();
         let (mut ones, mut others, mut looked_at) = (0, 0, 0);
         for (i, piece) in pieces(data) {
             looked_at += piece.len();
             let x = data.sequence(i).part(piece);
-            for Part { encoder, .. } in self.parts().into_iter().flatten() {
-                let block = Block::of(&**encoder, &x);
+            for FittedEntry { encoder, .. } in self.parts().into_iter().flatten() {
+                let block = EncodedRows::of(&**encoder, &x);
                 for (_, value) in (0..block.len()).flat_map(|t| block.row(t)) {
                     ones += usize::from(value == 1.0);
                     others += usize::from(value != 1.0);
@@ -45,7 +45,7 @@ impl FittedFeatures {
         let entries = scaled(ones + others, n);
         // A one takes 4 bytes and any other value 12; sequences are encoded in pieces, which take little beside the result.
         let bytes = 4 * scaled(ones, n) + 12 * scaled(others, n);
-        Ok(Estimate { functions, features: map.len(), entries, bytes })
+        Ok(EncodingSize { functions, features: map.len(), entries, bytes })
     }
 }
 
@@ -63,9 +63,9 @@ fn pieces(data: &Dataset) -> impl Iterator<Item = (usize, Range<usize>)> {
     })
 }
 
-impl fmt::Display for Estimate {
+impl fmt::Display for EncodingSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Estimate { functions, features, entries, bytes } = self;
+        let EncodingSize { functions, features, entries, bytes } = self;
         let megabytes = *bytes as f64 / 1e6;
         write!(f, "{functions} functions, {features} features, about {entries} values in {megabytes:.1} MB")
     }

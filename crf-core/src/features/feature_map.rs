@@ -4,12 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::packed_strings::Names;
+use crate::data::packed_strings::PackedStrings;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 use crate::features::label_pattern::{LabelPattern, Labels};
 use crate::features::prototype::{Encoder, Observation};
-use crate::features::spec::{FittedFeatures, Pairs, Part};
+use crate::features::spec::{FittedEntry, FittedFeatures, Pairs};
 use crate::numeric::serde_numbers;
 
 /// Which features a model has, in the order of their weights.
@@ -23,14 +23,14 @@ use crate::numeric::serde_numbers;
 pub struct FeatureMap {
     #[serde(skip, default = "Schema::nothing")]
     schema: Arc<Schema>,
-    state: Links,
-    transition: Links,
+    state: FeatureSet,
+    transition: FeatureSet,
 }
 
 /// The features of one kind of link, by observation function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
-pub struct Links {
+pub struct FeatureSet {
     functions: Arc<Functions>,
     starts: Vec<usize>, // [functions + 1]
     targets: Vec<u32>,  // [features] label, or tail label · head labels + head label
@@ -43,16 +43,16 @@ pub struct Links {
 struct Functions {
     schema: Arc<Schema>,
     encoders: Vec<Arc<dyn Encoder>>,
-    names: OnceLock<Names>, // spelt when they are first asked for
-    owners: Vec<u16>,       // kind of node, or relation
-    constant: Vec<bool>,    // whether it has one value everywhere
-    groups: Vec<u32>,       // which functions exclude each other; all different otherwise
+    names: OnceLock<PackedStrings>, // spelt when they are first asked for
+    owners: Vec<u16>,               // kind of node, or relation
+    constant: Vec<bool>,            // whether it has one value everywhere
+    groups: Vec<u32>,               // which functions exclude each other; all different otherwise
 }
 
 impl Functions {
-    fn new(schema: &Arc<Schema>, parts: &[Part]) -> Result<Self> {
+    fn new(schema: &Arc<Schema>, parts: &[FittedEntry]) -> Result<Self> {
         let (mut owners, mut constant, mut groups, mut n_groups) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        for Part { owner, encoder, .. } in parts {
+        for FittedEntry { owner, encoder, .. } in parts {
             if let Some(n) = encoder.plain() {
                 groups.extend((0..n).map(|_| fresh(&mut n_groups)));
                 constant.resize(groups.len(), false);
@@ -80,7 +80,7 @@ impl Functions {
         self.owners.len()
     }
 
-    fn names(&self) -> &Names {
+    fn names(&self) -> &PackedStrings {
         self.names.get_or_init(|| {
             let observations = self.encoders.iter().flat_map(|encoder| encoder.observations(&self.schema));
             observations.map(|observation| observation.name).collect()
@@ -119,14 +119,14 @@ struct Stored {
     targets: Vec<u32>,
 }
 
-impl From<Links> for Stored {
-    fn from(Links { starts, targets, .. }: Links) -> Self {
+impl From<FeatureSet> for Stored {
+    fn from(FeatureSet { starts, targets, .. }: FeatureSet) -> Self {
         let counts = starts.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect();
         Stored { counts, targets }
     }
 }
 
-impl TryFrom<Stored> for Links {
+impl TryFrom<Stored> for FeatureSet {
     type Error = Error;
 
     fn try_from(Stored { counts, targets }: Stored) -> Result<Self> {
@@ -134,7 +134,7 @@ impl TryFrom<Stored> for Links {
         if starts[counts.len()] != targets.len() {
             return Err(Error::data("the lists of a feature map do not fit each other"));
         }
-        Ok(Links { functions: Arc::default(), starts, targets, factors: None })
+        Ok(FeatureSet { functions: Arc::default(), starts, targets, factors: None })
     }
 }
 
@@ -147,12 +147,12 @@ pub enum Target {
     Transition(u32, u32),
 }
 
-impl Links {
+impl FeatureSet {
     /// Ties every function to all its targets, or to those that fit its patterns; of these, where a config asks for
     /// observed ones, to those with which `show` sees it, if there is something to show.
     pub(crate) fn new(
         schema: &Arc<Schema>,
-        parts: &[Part],
+        parts: &[FittedEntry],
         n_targets: impl Fn(u16) -> usize,
         fitting: impl Fn(&LabelPattern, u16) -> Result<Vec<u32>>,
         show: Option<impl FnOnce(&mut dyn FnMut(u32, u16, u32))>,
@@ -194,7 +194,7 @@ impl Links {
             }
             starts.push(targets.len());
         }
-        Ok(Links { functions: functions.into(), starts, targets, factors: None })
+        Ok(FeatureSet { functions: functions.into(), starts, targets, factors: None })
     }
 
     /// Gives functions to links that were read from a file, if their targets exist.
@@ -300,20 +300,20 @@ impl Links {
         (self.starts.partition_point(|&start| start <= feature) - 1) as u32
     }
 
-    fn narrow(&self, mut keep: impl FnMut(usize) -> bool) -> Links {
+    fn narrow(&self, mut keep: impl FnMut(usize) -> bool) -> FeatureSet {
         let (mut starts, mut targets) = (vec![0], Vec::new());
         for g in 0..self.n_observations() as u32 {
             let range = self.range(g);
             targets.extend(range.filter(|&k| keep(k)).map(|k| self.targets[k]));
             starts.push(targets.len());
         }
-        Links { functions: self.functions.clone(), starts, targets, factors: self.factors.clone() }
+        FeatureSet { functions: self.functions.clone(), starts, targets, factors: self.factors.clone() }
     }
 }
 
 /// The labels that each function can be tied to.
-fn patterns<'a>(schema: &'a Schema, parts: &'a [Part]) -> impl Iterator<Item = Labels> + 'a {
-    parts.iter().flat_map(|Part { encoder, .. }| match encoder.plain() {
+fn patterns<'a>(schema: &'a Schema, parts: &'a [FittedEntry]) -> impl Iterator<Item = Labels> + 'a {
+    parts.iter().flat_map(|FittedEntry { encoder, .. }| match encoder.plain() {
         Some(n) => vec![None; n],
         None => encoder.observations(schema).into_iter().map(|observation| observation.labels).collect(),
     })
@@ -326,7 +326,7 @@ fn fresh(next: &mut u32) -> u32 {
 }
 
 impl FeatureMap {
-    pub(crate) fn new(schema: Arc<Schema>, state: Links, transition: Links) -> Self {
+    pub(crate) fn new(schema: Arc<Schema>, state: FeatureSet, transition: FeatureSet) -> Self {
         FeatureMap { schema, state, transition }
     }
 
@@ -349,12 +349,12 @@ impl FeatureMap {
     }
 
     /// The state features; the first weights are theirs.
-    pub fn state(&self) -> &Links {
+    pub fn state(&self) -> &FeatureSet {
         &self.state
     }
 
     /// The transition features; the last weights are theirs.
-    pub fn transition(&self) -> &Links {
+    pub fn transition(&self) -> &FeatureSet {
         &self.transition
     }
 

@@ -2,7 +2,7 @@ use std::fmt::Debug;
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::data::sparse_rows::Rows;
+use crate::data::sparse_rows::SparseRows;
 use crate::error::Result;
 use crate::features::label_pattern::Labels;
 
@@ -48,7 +48,7 @@ pub trait Encoder: Debug + Send + Sync {
         None
     }
     /// Adds one row per position of `x` to `out`, of the functions that are not constant.
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block);
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows);
 }
 
 /// One observation function.
@@ -73,14 +73,14 @@ impl Observation {
 
 /// Values of observation functions on one sequence: a sparse row per position.
 #[derive(Debug, Clone, Default)]
-pub struct Block {
-    rows: Rows,
+pub struct EncodedRows {
+    rows: SparseRows,
 }
 
-impl Block {
+impl EncodedRows {
     /// The rows that `encoder` gives for `x`.
     pub fn of(encoder: &dyn Encoder, x: &Sequence<'_>) -> Self {
-        let mut block = Block::default();
+        let mut block = EncodedRows::default();
         encoder.encode(x, &mut block);
         block
     }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::data::dataset::Dataset;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result, fits};
-use crate::features::encoded_dataset::Corpus;
-use crate::features::feature_map::{FeatureMap, Links};
+use crate::features::encoded_dataset::EncodedDataset;
+use crate::features::feature_map::{FeatureMap, FeatureSet};
 use crate::features::prototype::{Encoder, Prototype};
 use crate::features::prototypes::{First, One};
 use crate::plugin::{NameOrTable, Named, name_or_table, named_option};
@@ -159,7 +159,7 @@ impl Features {
                 Link::Transition(Some(relation)) => (&mut fitted.transition, one(schema.relation(relation)?)),
             };
             for owner in owners {
-                parts.push(Part { owner, encoder: spec.of.fit(train)?.into(), pairs: spec.pairs });
+                parts.push(FittedEntry { owner, encoder: spec.of.fit(train)?.into(), pairs: spec.pairs });
             }
         }
         Ok(fitted)
@@ -167,7 +167,7 @@ impl Features {
 }
 
 /// What is told of each function that is not zero somewhere: its number, the owner, and the target there.
-type See<'a> = &'a mut dyn FnMut(u32, u16, u32);
+type FunctionVisitor<'a> = &'a mut dyn FnMut(u32, u16, u32);
 
 fn one(number: u16) -> std::ops::Range<u16> {
     number..number + 1
@@ -178,16 +178,16 @@ fn one(number: u16) -> std::ops::Range<u16> {
 #[serde(try_from = "Stored")]
 pub struct FittedFeatures {
     schema: Arc<Schema>,
-    state: Vec<Part>,
-    transition: Vec<Part>,
+    state: Vec<FittedEntry>,
+    transition: Vec<FittedEntry>,
 }
 
 /// Fitted features as a file has them.
 #[derive(Deserialize)]
 struct Stored {
     schema: Arc<Schema>,
-    state: Vec<Part>,
-    transition: Vec<Part>,
+    state: Vec<FittedEntry>,
+    transition: Vec<FittedEntry>,
 }
 
 impl TryFrom<Stored> for FittedFeatures {
@@ -204,7 +204,7 @@ impl TryFrom<Stored> for FittedFeatures {
 
 /// The fitted functions of one entry of the feature list, for one kind of node or one relation.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Part {
+pub(crate) struct FittedEntry {
     pub(crate) owner: u16,
     pub(crate) encoder: Arc<dyn Encoder>,
     pub(crate) pairs: Pairs,
@@ -212,7 +212,7 @@ pub(crate) struct Part {
 
 impl FittedFeatures {
     /// The fitted functions of state and of transition features.
-    pub(crate) fn parts(&self) -> [&[Part]; 2] {
+    pub(crate) fn parts(&self) -> [&[FittedEntry]; 2] {
         [&self.state, &self.transition]
     }
 
@@ -223,13 +223,13 @@ impl FittedFeatures {
 
     /// How many observation functions there are.
     pub fn n_functions(&self) -> usize {
-        let n = |part: &Part| part.encoder.constants(&self.schema).0;
+        let n = |part: &FittedEntry| part.encoder.constants(&self.schema).0;
         self.parts().into_iter().flatten().map(n).sum()
     }
 
     /// The features: each observation function with all its labels or pairs of labels, or with those that occur
     /// together with it in the encoded training data.
-    pub fn map(&self, train: &Corpus) -> Result<FeatureMap> {
+    pub fn map(&self, train: &EncodedDataset) -> Result<FeatureMap> {
         self.map_of(Some(train))
     }
 
@@ -238,40 +238,44 @@ impl FittedFeatures {
         self.map_of(None)
     }
 
-    fn map_of(&self, train: Option<&Corpus>) -> Result<FeatureMap> {
+    fn map_of(&self, train: Option<&EncodedDataset>) -> Result<FeatureMap> {
         let n_pairs = |relation| {
             let (rows, columns) = self.schema.table_shape(relation);
             rows * columns
         };
-        let state = Links::new(
+        let state = FeatureSet::new(
             &self.schema,
             &self.state,
             |kind| self.schema.n_labels(kind),
             |pattern, kind| pattern.states(&self.schema, kind),
-            train.map(|train| |see: See<'_>| train.see_states(see)),
+            train.map(|train| |see: FunctionVisitor<'_>| train.see_states(see)),
         )?;
-        let transition = Links::new(
+        let transition = FeatureSet::new(
             &self.schema,
             &self.transition,
             n_pairs,
             |pattern, relation| pattern.pairs(&self.schema, relation),
-            train.map(|train| |see: See<'_>| train.see_transitions(see)),
+            train.map(|train| |see: FunctionVisitor<'_>| train.see_transitions(see)),
         )?;
         Ok(FeatureMap::new(self.schema.clone(), state, transition))
     }
 
     /// Evaluates all observation functions on a dataset, once and for all.
-    pub fn encode(&self, data: Arc<Dataset>) -> Result<Corpus> {
+    pub fn encode(&self, data: Arc<Dataset>) -> Result<EncodedDataset> {
         self.encode_watched(data, &mut |_| {})
     }
 
     /// [`FittedFeatures::encode`], which tells `progress` how many positions are done.
-    pub fn encode_watched(&self, data: Arc<Dataset>, progress: &mut dyn FnMut(usize)) -> Result<Corpus> {
+    pub fn encode_watched(
+        &self,
+        data: Arc<Dataset>,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<EncodedDataset> {
         if data.schema() != &self.schema {
             return Err(Error::data(
                 "the data have other channels or labels than those the features were fitted on",
             ));
         }
-        Corpus::encode(data, &self.state, &self.transition, progress)
+        EncodedDataset::encode(data, &self.state, &self.transition, progress)
     }
 }

@@ -1,9 +1,9 @@
 use std::collections::{HashMap, HashSet};
 
-use crate::data::sparse_rows::Rows;
+use crate::data::sparse_rows::SparseRows;
 use crate::features::column_fingerprint::fingerprint;
-use crate::features::encoded_dataset::Corpus;
-use crate::features::feature_map::{FeatureMap, Links};
+use crate::features::encoded_dataset::EncodedDataset;
+use crate::features::feature_map::{FeatureMap, FeatureSet};
 
 /// What encoded data show of the features before any is trained.
 ///
@@ -18,7 +18,7 @@ pub struct Survey {
 
 impl Survey {
     /// Looks at all features in one pass over the data.
-    pub fn new(map: &FeatureMap, x: &Corpus) -> Self {
+    pub fn new(map: &FeatureMap, x: &EncodedDataset) -> Self {
         let mut survey = Survey::default();
         let kinds = (0..x.len()).flat_map(|i| {
             let shape = x.data().shape(i);
@@ -31,7 +31,13 @@ impl Survey {
     }
 
     /// Looks at the features of one link, the first of which has number `first`; `owners` has one entry a row.
-    fn look(&mut self, links: &Links, first: usize, rows: &Rows, owners: impl Iterator<Item = u16>) {
+    fn look(
+        &mut self,
+        links: &FeatureSet,
+        first: usize,
+        rows: &SparseRows,
+        owners: impl Iterator<Item = u16>,
+    ) {
         let mut functions = vec![Seen::default(); links.n_observations()];
         let mut n_rows: HashMap<u16, usize> = HashMap::new();
         for (r, owner) in owners.enumerate() {
@@ -58,7 +64,7 @@ impl Survey {
 }
 
 /// The fingerprints that several functions share.
-fn repeated(links: &Links, functions: &[Seen]) -> HashSet<(u16, u128)> {
+fn repeated(links: &FeatureSet, functions: &[Seen]) -> HashSet<(u16, u128)> {
     let (mut once, mut twice) = (HashSet::new(), HashSet::new());
     for (g, seen) in (0..).zip(functions).filter(|(g, _)| !links.is_constant(*g)) {
         let print = (links.owner(g), seen.print);

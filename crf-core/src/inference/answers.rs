@@ -35,7 +35,7 @@ impl EdgeBeliefs<'_> {
         match self {
             EdgeBeliefs::None => {}
             EdgeBeliefs::PerEdge(each) => {
-                let each = &mut each[p.shape().edge_at(e)..p.shape().edge_at(e + 1)];
+                let each = &mut each[p.shape().edge_offset(e)..p.shape().edge_offset(e + 1)];
                 each.iter_mut().zip(beliefs).for_each(|(each, belief)| *each = belief);
             }
             EdgeBeliefs::PerTable { sums, weight } => {
@@ -55,13 +55,13 @@ pub struct LogZ {
     /// Whether `value` is exact.
     pub bound: Bound,
     /// How the algorithm ended.
-    pub effort: Effort,
+    pub convergence: Convergence,
 }
 
 impl LogZ {
     /// The answer of an algorithm that computes the sum itself.
     pub fn exact(value: f64) -> Self {
-        LogZ { value, bound: Bound::Exact, effort: Effort::DIRECT }
+        LogZ { value, bound: Bound::Exact, convergence: Convergence::DIRECT }
     }
 }
 
@@ -73,19 +73,19 @@ pub struct Decoded {
     /// No labelling scores more than this; `None` when the algorithm does not know.
     pub upper: Option<f64>,
     /// How the algorithm ended.
-    pub effort: Effort,
+    pub convergence: Convergence,
 }
 
 impl Decoded {
     /// The answer of an algorithm that finds the best labelling.
     pub fn exact(score: f64) -> Self {
-        Decoded { score, upper: Some(score), effort: Effort::DIRECT }
+        Decoded { score, upper: Some(score), convergence: Convergence::DIRECT }
     }
 }
 
 /// How an inference ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Effort {
+pub struct Convergence {
     /// Why it stopped.
     pub stop: Stop,
     /// How often it went over the graph.
@@ -94,9 +94,9 @@ pub struct Effort {
     pub residual: f64,
 }
 
-impl Effort {
+impl Convergence {
     /// Of an algorithm that does not iterate.
-    pub const DIRECT: Effort = Effort { stop: Stop::Direct, sweeps: 1, residual: 0.0 };
+    pub const DIRECT: Convergence = Convergence { stop: Stop::Direct, sweeps: 1, residual: 0.0 };
 }
 
 /// How an answer relates to the truth.

@@ -1,12 +1,12 @@
 use crate::data::graph::Shape;
 use crate::error::Result;
-use crate::inference::answers::Effort;
+use crate::inference::answers::Convergence;
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
 
 /// The messages of belief propagation on one instance, which the caller keeps between calls.
 ///
-/// Both kinds are laid out by [`Shape::message_at`], and each message sums to one. Liao et al. (2007) tell them apart:
+/// Both kinds are laid out by [`Shape::message_offset`], and each message sums to one. Liao et al. (2007) tell them apart:
 ///
 /// ```text
 /// λ_{n→k}(y_n) ∝ exp(node(n, y_n)) Π_{j ≠ k} μ_{j→n}(y_n)       μ_{k→n}(y_n) ∝ Σ_{y_k} exp(table(y_k, y_n)) λ_{k→n}(y_k)
@@ -39,5 +39,5 @@ pub trait MessagePassing {
         sweeps: u32,
         messages: &mut Messages,
         scratch: &mut Scratch,
-    ) -> Result<Effort>;
+    ) -> Result<Convergence>;
 }

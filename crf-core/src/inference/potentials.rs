@@ -67,7 +67,7 @@ impl<'a> Potentials<'a> {
     /// Potentials on a graph; sizes are checked here, so that inner loops need not.
     pub fn new(shape: Shape<'a>, node: &'a mut [f64], tables: Tables<'a>) -> Result<Self> {
         let n_nodes = shape.n_nodes();
-        let want = shape.node_at(n_nodes);
+        let want = shape.node_offset(n_nodes);
         if node.len() != want {
             return Err(Error::data(format!("expected {want} node potentials, got {}", node.len())));
         }
@@ -126,7 +126,7 @@ impl<'a> Potentials<'a> {
         assert_eq!(known.len(), self.shape.n_nodes(), "one entry per node");
         for (n, label) in known.iter().enumerate() {
             if let Some(label) = label {
-                let range = self.shape.node_at(n)..self.shape.node_at(n + 1);
+                let range = self.shape.node_offset(n)..self.shape.node_offset(n + 1);
                 for (y, potential) in self.node[range].iter_mut().enumerate() {
                     if y != *label as usize {
                         *potential = f64::NEG_INFINITY;
@@ -139,7 +139,7 @@ impl<'a> Potentials<'a> {
     /// The log potential of a labelling.
     pub fn score(&self, labels: &[Label]) -> f64 {
         assert_eq!(labels.len(), self.shape.n_nodes(), "one label per node");
-        let node = labels.iter().enumerate().map(|(n, &y)| self.node[self.shape.node_at(n) + y as usize]);
+        let node = labels.iter().enumerate().map(|(n, &y)| self.node[self.shape.node_offset(n) + y as usize]);
         let edge = (0..self.shape.n_edges()).map(|e| {
             let (u, v) = self.shape.ends(e);
             self.tables.of(e)[labels[u] as usize * self.shape.card(v) + labels[v] as usize]
@@ -151,7 +151,7 @@ impl<'a> Potentials<'a> {
     pub fn find_bad(&self) -> Option<String> {
         let bad = |x: &f64| x.is_nan() || *x == f64::INFINITY;
         if let Some(at) = self.node.iter().position(bad) {
-            let n = (0..self.shape.n_nodes()).rfind(|&n| self.shape.node_at(n) <= at).unwrap_or(0);
+            let n = (0..self.shape.n_nodes()).rfind(|&n| self.shape.node_offset(n) <= at).unwrap_or(0);
             return Some(format!("potential {} of position {}", self.node[at], n + 1));
         }
         (0..self.shape.n_edges()).find_map(|e| {

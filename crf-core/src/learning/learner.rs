@@ -1,4 +1,5 @@
 use std::fmt::Debug;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Seed;
 use crate::error::{Error, Result};
-use crate::features::encoded_dataset::Corpus;
+use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 use crate::inference::algorithm::Inference;
 use crate::inference::answers::Stop;
@@ -19,16 +20,16 @@ pub trait Learner: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
     fn check(&self) -> Result<()>;
     /// Trains a model.
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit>;
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit>;
 }
 
 /// What a learner learns from.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// Encoded training data.
-    pub train: &'a Corpus,
+    pub train: &'a EncodedDataset,
     /// Encoded data for choices made during training.
-    pub valid: Option<&'a Corpus>,
+    pub valid: Option<&'a EncodedDataset>,
     /// The features the model may have.
     pub map: &'a Arc<FeatureMap>,
     /// How expectations and decodings are computed.
@@ -41,12 +42,12 @@ pub struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     /// A problem with neither validation data, nor a model to begin with, nor constraints.
-    pub fn new(train: &'a Corpus, map: &'a Arc<FeatureMap>, inference: &'a dyn Inference) -> Self {
+    pub fn new(train: &'a EncodedDataset, map: &'a Arc<FeatureMap>, inference: &'a dyn Inference) -> Self {
         Problem { train, valid: None, map, inference, start: None, forbidden: None }
     }
 
     /// Binds a model to a corpus under the problem's constraints.
-    pub fn bind<'m>(&self, model: &'m dyn Model, x: &'m Corpus) -> Result<Box<dyn BoundModel + 'm>>
+    pub fn bind<'m>(&self, model: &'m dyn Model, x: &'m EncodedDataset) -> Result<Box<dyn BoundModel + 'm>>
     where
         'a: 'm,
     {
@@ -64,21 +65,21 @@ impl<'a> Problem<'a> {
 }
 
 /// What a training run is given beside its data: random numbers, and somebody who watches.
-pub struct Run<'a> {
+pub struct FitContext<'a> {
     /// Where all randomness comes from.
     pub seed: Seed,
-    observer: &'a mut dyn FnMut(&Iteration) -> Next,
+    observer: &'a mut dyn FnMut(&Iteration) -> ControlFlow<()>,
     began: Instant,
 }
 
-impl<'a> Run<'a> {
+impl<'a> FitContext<'a> {
     /// A run whose iterations are shown to `observer`, who may stop it.
-    pub fn new(seed: Seed, observer: &'a mut dyn FnMut(&Iteration) -> Next) -> Self {
-        Run { seed, observer, began: Instant::now() }
+    pub fn new(seed: Seed, observer: &'a mut dyn FnMut(&Iteration) -> ControlFlow<()>) -> Self {
+        FitContext { seed, observer, began: Instant::now() }
     }
 
     /// Shows an iteration to the observer.
-    pub fn observe(&mut self, iteration: &Iteration) -> Next {
+    pub fn observe(&mut self, iteration: &Iteration) -> ControlFlow<()> {
         (self.observer)(iteration)
     }
 
@@ -88,19 +89,10 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Debug for Run<'_> {
+impl Debug for FitContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Run").field("seed", &self.seed).finish_non_exhaustive()
     }
-}
-
-/// Whether to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Go on.
-    Continue,
-    /// End with what there is.
-    Stop,
 }
 
 /// One line of a training trace.

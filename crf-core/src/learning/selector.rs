@@ -1,8 +1,9 @@
 use std::fmt::Debug;
+use std::ops::ControlFlow;
 
 use crate::error::Result;
 use crate::inference::answers::Stop;
-use crate::learning::learner::{Next, Problem, Run};
+use crate::learning::learner::{FitContext, Problem};
 
 /// Proposes ever larger sets of features; who asked chooses among them by data the selector never sees.
 #[typetag::serde(tag = "type")]
@@ -15,8 +16,8 @@ pub trait Selector: Debug + Send + Sync {
     fn path(
         &self,
         problem: &Problem<'_>,
-        run: &mut Run<'_>,
-        emit: &mut dyn FnMut(Candidate<'_>) -> Result<Next>,
+        run: &mut FitContext<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Stop>;
 }
 

@@ -1,26 +1,26 @@
 use crate::data::graph::offsets;
-use crate::features::encoded_dataset::Corpus;
+use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 
 /// The scores of the state functions that have one value everywhere: one number for each label of each kind of node.
 #[derive(Debug)]
-pub(crate) struct NodeBase {
+pub(crate) struct ConstantScores {
     at: Vec<usize>, // [kinds + 1]
     pub(crate) scores: Vec<f64>,
 }
 
-impl NodeBase {
+impl ConstantScores {
     /// Scores of zero.
     pub(crate) fn new(map: &FeatureMap) -> Self {
         let schema = map.schema();
         let at = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
-        NodeBase { scores: vec![0.0; at[at.len() - 1]], at }
+        ConstantScores { scores: vec![0.0; at[at.len() - 1]], at }
     }
 
     /// Takes on the weights `w`.
-    pub(crate) fn update(&mut self, map: &FeatureMap, x: &Corpus, w: &[f64]) {
+    pub(crate) fn update(&mut self, map: &FeatureMap, x: &EncodedDataset, w: &[f64]) {
         self.scores.fill(0.0);
-        for &(g, value) in x.node_base() {
+        for &(g, value) in x.constant_state() {
             let range = self.range(map.state().owner(g));
             map.state().add_scores(w, g, value, &mut self.scores[range]);
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::data::dataset::Dataset;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result};
-use crate::features::encoded_dataset::Corpus;
+use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::spec::FittedFeatures;
 use crate::inference::potentials::{EdgeTables, Potentials, Tables};
 use crate::inference::scratch::Scratch;
@@ -18,7 +18,7 @@ use crate::{Label, Shape};
 pub struct Constraints {
     /// The rules of chunk labels such as `B-NP`, `I-NP` and `O`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheme: Option<Scheme>,
+    pub scheme: Option<ChunkScheme>,
     /// Pairs of labels of which the second may not follow the first.
     pub forbid: Vec<(String, String)>,
     /// Labels that no sequence begins with.
@@ -30,7 +30,7 @@ pub struct Constraints {
 /// A way to write chunks as labels of positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Scheme {
+pub enum ChunkScheme {
     /// `B-x` begins a chunk, `I-x` goes on with it, `O` is outside.
     Bio,
     /// As `bio`, and `E-x` ends a chunk of several positions, `S-x` is one of a single position.
@@ -42,7 +42,7 @@ pub enum Scheme {
 #[serde(deny_unknown_fields)]
 #[doc(hidden)]
 pub struct Table {
-    scheme: Option<Scheme>,
+    scheme: Option<ChunkScheme>,
     #[serde(default)]
     forbid: Vec<(String, String)>,
     #[serde(default)]
@@ -56,7 +56,7 @@ impl NameOrTable<'_> for Constraints {
     const EXPECTING: &'static str = "constraints: `bio`, `bioes`, or a table";
 
     fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E> {
-        let scheme = Scheme::deserialize(StrDeserializer::new(name))?;
+        let scheme = ChunkScheme::deserialize(StrDeserializer::new(name))?;
         Ok(Constraints { scheme: Some(scheme), ..Constraints::default() })
     }
 
@@ -82,20 +82,20 @@ enum Piece<'a> {
     Single(&'a str),
 }
 
-impl Scheme {
+impl ChunkScheme {
     fn piece(self, label: &str) -> Result<Piece<'_>> {
         let piece = match label.split_once('-') {
             None if label == "O" => Some(Piece::Outside),
             Some(("B", kind)) => Some(Piece::Begin(kind)),
             Some(("I", kind)) => Some(Piece::Inside(kind)),
-            Some(("E", kind)) if self == Scheme::Bioes => Some(Piece::End(kind)),
-            Some(("S", kind)) if self == Scheme::Bioes => Some(Piece::Single(kind)),
+            Some(("E", kind)) if self == ChunkScheme::Bioes => Some(Piece::End(kind)),
+            Some(("S", kind)) if self == ChunkScheme::Bioes => Some(Piece::Single(kind)),
             _ => None,
         };
         piece.ok_or_else(|| {
             let want = match self {
-                Scheme::Bio => "a scheme whose labels the data have: `O`, `B-…` and `I-…` for `bio`",
-                Scheme::Bioes => {
+                ChunkScheme::Bio => "a scheme whose labels the data have: `O`, `B-…` and `I-…` for `bio`",
+                ChunkScheme::Bioes => {
                     "a scheme whose labels the data have: `O`, `B-…`, `I-…`, `E-…` and `S-…` for `bioes`"
                 }
             };
@@ -106,7 +106,7 @@ impl Scheme {
     /// Whether a chunk goes on after `piece`, must go on, and of which kind it is.
     fn goes_on<'a>(self, piece: Piece<'a>) -> (Option<&'a str>, bool) {
         match piece {
-            Piece::Begin(kind) | Piece::Inside(kind) => (Some(kind), self == Scheme::Bioes),
+            Piece::Begin(kind) | Piece::Inside(kind) => (Some(kind), self == ChunkScheme::Bioes),
             Piece::Outside | Piece::End(_) | Piece::Single(_) => (None, false),
         }
     }
@@ -206,7 +206,11 @@ impl Forbidden {
     }
 
     /// Binds a model to a corpus, with what is forbidden made impossible.
-    pub fn bind<'a>(&'a self, model: &'a dyn Model, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+    pub fn bind<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        x: &'a EncodedDataset,
+    ) -> Result<Box<dyn BoundModel + 'a>> {
         if self.n_labels != x.data().schema().labels().len() {
             return Err(Error::data("the constraints were made for other labels than the data have"));
         }
@@ -219,7 +223,7 @@ impl Forbidden {
         let n_nodes = shape.n_nodes();
         let ends = [(0, &self.first), (n_nodes.saturating_sub(1), &self.last)];
         for (n, forbidden) in ends.into_iter().filter(|_| n_nodes > 0) {
-            let node = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
+            let node = &mut node[shape.node_offset(n)..shape.node_offset(n + 1)];
             forbid(node, forbidden);
         }
         let mut changed = memory.of != tables.version;
@@ -275,7 +279,7 @@ impl Constrained {
 
 #[typetag::serde(name = "constrained")]
 impl Model for Constrained {
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         self.forbidden.bind(&*self.model, x)
     }
 

@@ -1,7 +1,7 @@
 use crate::Label;
 use crate::data::graph::offsets;
-use crate::features::encoded_dataset::Corpus;
-use crate::features::feature_map::{FeatureMap, Links};
+use crate::features::encoded_dataset::EncodedDataset;
+use crate::features::feature_map::{FeatureMap, FeatureSet};
 use crate::inference::potentials::{EdgeTables, Tables};
 
 /// No more numbers than this stand in shared tables: every worker keeps what it makes of them, every shard their sums.
@@ -13,14 +13,14 @@ const MOST_POOLED: usize = 1 << 19;
 /// otherwise each sequence makes its own.
 #[derive(Debug)]
 pub(crate) struct EdgeScores<'a> {
-    links: &'a Links,
-    x: &'a Corpus,
+    links: &'a FeatureSet,
+    x: &'a EncodedDataset,
     weights: Vec<f64>,
     base_at: Vec<usize>, // [relations + 1] where each relation starts in `base`
     base: Vec<f64>,      // scores of the constant functions, by relation and pair
     pooled: bool,        // whether `tables` holds one table per distinct row
     tables: Vec<f64>,
-    table_at: Vec<usize>, // [distinct rows + 1]
+    table_offset: Vec<usize>, // [distinct rows + 1]
     version: u64,
 }
 
@@ -34,25 +34,25 @@ pub(crate) struct OwnTables {
 
 impl<'a> EdgeScores<'a> {
     /// Scores of the edges of `x`, which are to be given weights by [`EdgeScores::update`].
-    pub(crate) fn new(map: &'a FeatureMap, x: &'a Corpus) -> Self {
+    pub(crate) fn new(map: &'a FeatureMap, x: &'a EncodedDataset) -> Self {
         let (links, schema) = (map.transition(), map.schema());
         let table_len = |relation: u16| {
             let (rows, columns) = schema.table_shape(relation);
             rows * columns
         };
         let base_at = offsets((0..schema.relations().len()).map(|relation| table_len(relation as u16)));
-        let table_at = offsets(x.relation_of_row().iter().map(|&relation| table_len(relation)));
+        let table_offset = offsets(x.relation_of_row().iter().map(|&relation| table_len(relation)));
         let n_rows = x.edge_rows().len();
-        let pooled = n_rows <= 64 || (n_rows * 4 <= x.n_edges() && table_at[n_rows] <= MOST_POOLED);
+        let pooled = n_rows <= 64 || (n_rows * 4 <= x.n_edges() && table_offset[n_rows] <= MOST_POOLED);
         EdgeScores {
             links,
             x,
             weights: vec![0.0; links.len()],
             base: vec![0.0; base_at[base_at.len() - 1]],
-            tables: vec![0.0; if pooled { table_at[n_rows] } else { 0 }],
+            tables: vec![0.0; if pooled { table_offset[n_rows] } else { 0 }],
             base_at,
             pooled,
-            table_at,
+            table_offset,
             version: 0,
         }
     }
@@ -71,7 +71,7 @@ impl<'a> EdgeScores<'a> {
     pub(crate) fn update(&mut self, weights: &[f64]) {
         self.weights.copy_from_slice(weights);
         self.base.fill(0.0);
-        for &(g, value) in self.x.edge_base() {
+        for &(g, value) in self.x.constant_transition() {
             let base = &mut self.base[self.base_at[self.links.owner(g) as usize]..];
             self.links.add_scores(&self.weights, g, value, base);
         }
@@ -85,7 +85,7 @@ impl<'a> EdgeScores<'a> {
         }
         let mut tables = std::mem::take(&mut self.tables);
         for row in 0..self.x.edge_rows().len() {
-            self.fill(row, &mut tables[self.table_at[row]..self.table_at[row + 1]]);
+            self.fill(row, &mut tables[self.table_offset[row]..self.table_offset[row + 1]]);
         }
         self.tables = tables;
         self.version = Tables::new_version();
@@ -99,11 +99,16 @@ impl<'a> EdgeScores<'a> {
 
     /// The tables of sequence `i`.
     pub(crate) fn tables<'s>(&'s self, i: usize, own: &'s mut OwnTables) -> Tables<'s> {
-        let rows = self.x.rows_of_edges(i);
+        let rows = self.x.edge_row_indices(i);
         if self.pooled {
             let shared = self.x.edge_rows().len() <= 1;
             let of_edge = if shared { EdgeTables::Shared } else { EdgeTables::Each(rows) };
-            return Tables { values: &self.tables, starts: &self.table_at, of_edge, version: self.version };
+            return Tables {
+                values: &self.tables,
+                starts: &self.table_offset,
+                of_edge,
+                version: self.version,
+            };
         }
         let OwnTables { values, starts, of_edge } = own;
         values.clear();
@@ -113,7 +118,7 @@ impl<'a> EdgeScores<'a> {
             let (at, row) = (values.len(), row as usize);
             starts.push(at);
             of_edge.push(e as u32);
-            values.resize(at + self.table_at[row + 1] - self.table_at[row], 0.0);
+            values.resize(at + self.table_offset[row + 1] - self.table_offset[row], 0.0);
             self.fill(row, &mut values[at..]);
         }
         starts.push(values.len());
@@ -132,7 +137,7 @@ impl<'a> EdgeScores<'a> {
     ) {
         let (x, links, shape) = (self.x, self.links, self.x.data().shape(i));
         let mut moved = false;
-        for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
+        for (e, &row) in x.edge_row_indices(i).iter().enumerate() {
             let ((u, v), relation) = (shape.ends(e), shape.relation(e));
             if from[u] == to[u] && from[v] == to[v] {
                 continue;
@@ -148,7 +153,8 @@ impl<'a> EdgeScores<'a> {
                 };
                 x.edge_rows().for_each(row as usize, |g, value| moved |= add(g, value).is_some());
                 let base = &mut self.base[self.base_at[relation as usize]..];
-                for &(g, value) in x.edge_base().iter().filter(|(g, _)| links.owner(*g) == relation) {
+                for &(g, value) in x.constant_transition().iter().filter(|(g, _)| links.owner(*g) == relation)
+                {
                     if let Some(score) = add(g, value) {
                         base[pair as usize] += score;
                         moved = true;
@@ -168,8 +174,8 @@ impl<'a> EdgeScores<'a> {
             return;
         }
         let shape = self.x.data().shape(i);
-        for (e, &row) in self.x.rows_of_edges(i).iter().enumerate() {
-            self.add_row(row as usize, &beliefs[shape.edge_at(e)..shape.edge_at(e + 1)], out);
+        for (e, &row) in self.x.edge_row_indices(i).iter().enumerate() {
+            self.add_row(row as usize, &beliefs[shape.edge_offset(e)..shape.edge_offset(e + 1)], out);
         }
     }
 
@@ -179,7 +185,7 @@ impl<'a> EdgeScores<'a> {
             return;
         }
         for row in 0..self.x.edge_rows().len() {
-            self.add_row(row, &beliefs[self.table_at[row]..self.table_at[row + 1]], out);
+            self.add_row(row, &beliefs[self.table_offset[row]..self.table_offset[row + 1]], out);
         }
     }
 
@@ -188,7 +194,7 @@ impl<'a> EdgeScores<'a> {
         let relation = x.relation_of_row()[row];
         let mut add = |g, value| links.add_expectation(g, value, belief, out);
         x.edge_rows().for_each(row, &mut add);
-        let base = x.edge_base().iter().filter(|(g, _)| links.owner(*g) == relation);
+        let base = x.constant_transition().iter().filter(|(g, _)| links.owner(*g) == relation);
         base.for_each(|&(g, value)| add(g, value));
     }
 }

@@ -3,12 +3,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::features::encoded_dataset::Corpus;
-use crate::features::feature_map::{FeatureMap, Links};
+use crate::features::encoded_dataset::EncodedDataset;
+use crate::features::feature_map::{FeatureMap, FeatureSet};
 use crate::features::spec::FittedFeatures;
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
-use crate::models::constant_scores::NodeBase;
+use crate::models::constant_scores::ConstantScores;
 use crate::models::edge_scores::{EdgeScores, OwnTables};
 use crate::models::model::{BoundModel, Model};
 use crate::numeric::serde_numbers;
@@ -64,10 +64,10 @@ impl LogLinear {
 #[typetag::serde(name = "log-linear")]
 impl Model for LogLinear {
     /// Reads weights where they stand: nothing here grows with the number of features.
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         x.require(self.map.schema())?;
         let (state, transition) = self.weights.split_at(self.map.state().len());
-        let (mut base, mut edges) = (NodeBase::new(&self.map), EdgeScores::new(&self.map, x));
+        let (mut base, mut edges) = (ConstantScores::new(&self.map), EdgeScores::new(&self.map, x));
         base.update(&self.map, x, state);
         edges.update(transition);
         Ok(Box::new(Bound { links: self.map.state(), weights: state, x, base, edges }))
@@ -90,10 +90,10 @@ impl Model for LogLinear {
 
 /// A model and the corpus whose sequences are scored, once each.
 struct Bound<'a> {
-    links: &'a Links,
+    links: &'a FeatureSet,
     weights: &'a [f64], // of the state features
-    x: &'a Corpus,
-    base: NodeBase,
+    x: &'a EncodedDataset,
+    base: ConstantScores,
     edges: EdgeScores<'a>,
 }
 
@@ -108,9 +108,9 @@ impl BoundModel for Bound<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let (shape, start) = (self.x.data().shape(i), self.x.data().range(i).start);
         let Buffer { node, tables } = scratch.of();
-        node.resize(shape.node_at(shape.n_nodes()), 0.0);
+        node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         for n in 0..shape.n_nodes() {
-            let scores = &mut node[shape.node_at(n)..shape.node_at(n + 1)];
+            let scores = &mut node[shape.node_offset(n)..shape.node_offset(n + 1)];
             scores.copy_from_slice(self.base.of(shape.kind(n)));
             self.x
                 .nodes()

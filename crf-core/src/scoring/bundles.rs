@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
 use crate::data::graph::offsets;
-use crate::data::sparse_rows::Rows;
-use crate::features::feature_map::Links;
+use crate::data::sparse_rows::SparseRows;
+use crate::features::feature_map::FeatureSet;
 
 /// A bundle that stands in for its members less often than this costs more to sum up than it saves.
 const LEAST_USES: u32 = 24;
@@ -27,7 +27,7 @@ pub(crate) struct Bundles {
 impl Bundles {
     /// Bundles of functions that have features, and the ones of `rows` with bundles in place of their members: a bundle is
     /// numbered as if it were a function behind all others. `None` if little would be saved.
-    pub(crate) fn find(links: &Links, rows: &Rows) -> Option<(Self, Rows)> {
+    pub(crate) fn find(links: &FeatureSet, rows: &SparseRows) -> Option<(Self, SparseRows)> {
         let n_functions = links.n_observations();
         let mut cover = Cover::new(links, rows);
         let mut uses: HashMap<Key, u32> = HashMap::new();
@@ -41,7 +41,7 @@ impl Bundles {
 
         let mut numbers: HashMap<Key, u32> = HashMap::with_capacity(uses.len());
         let (mut members, mut sizes) = (Vec::new(), Vec::new());
-        let (mut bundled, mut entries) = (Rows::default(), 0);
+        let (mut bundled, mut entries) = (SparseRows::default(), 0);
         for r in 0..rows.len() {
             let left = cover.of(r, |key, first| {
                 if !uses.contains_key(&key) {
@@ -95,7 +95,7 @@ struct Key {
 
 /// Covers rows by functions and what these imply.
 struct Cover<'a> {
-    rows: &'a Rows,
+    rows: &'a SparseRows,
     home: Vec<u32>,    // [functions] the first row of each
     implied: Vec<u64>, // [functions] the entries of that row that are in all its other rows too
     at: Vec<u8>,       // [functions] where it stands in the row that was looked at last
@@ -103,7 +103,7 @@ struct Cover<'a> {
 }
 
 impl<'a> Cover<'a> {
-    fn new(links: &Links, rows: &'a Rows) -> Self {
+    fn new(links: &FeatureSet, rows: &'a SparseRows) -> Self {
         const NOWHERE: u32 = u32::MAX;
         let n_functions = links.n_observations();
         let (mut home, mut implied) = (vec![NOWHERE; n_functions], vec![0_u64; n_functions]);
@@ -165,7 +165,7 @@ impl<'a> Cover<'a> {
 }
 
 /// The ones of row `r` that are looked at.
-fn looked_at(rows: &Rows, r: usize) -> &[u32] {
+fn looked_at(rows: &SparseRows, r: usize) -> &[u32] {
     let ones = rows.ones(r);
     &ones[..ones.len().min(MOST_ENTRIES)]
 }

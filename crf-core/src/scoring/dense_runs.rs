@@ -1,4 +1,4 @@
-use crate::features::encoded_dataset::Corpus;
+use crate::features::encoded_dataset::EncodedDataset;
 use crate::numeric::simd::fma;
 use crate::scoring::padded_rows::{FEW, LANES};
 
@@ -15,7 +15,7 @@ const NO_BAND: u32 = u32::MAX;
 /// Their values are kept once more, function by function, so that vectors go along positions: a weight is read once for all
 /// positions of a vector, and a sum over positions is added to its place once for all of them.
 #[derive(Debug, Default)]
-pub(crate) struct Bands {
+pub(crate) struct DenseRuns {
     starts: Vec<u32>, // [positions] the number of the band that starts there, or `NO_BAND`; empty if there is none
     bands: Vec<Band>,
     rows: Vec<u32>,   // where the row of each function of a band starts, of those that have one
@@ -30,10 +30,10 @@ struct Band {
     values: usize,
 }
 
-impl Bands {
+impl DenseRuns {
     /// The bands of a corpus; `row` is where the weights of a function for all labels start, if they stand in a row.
-    pub(crate) fn find(x: &Corpus, row: impl Fn(u32) -> Option<u32>) -> Self {
-        let mut found = Bands { starts: vec![NO_BAND; x.nodes().len()], ..Bands::default() };
+    pub(crate) fn find(x: &EncodedDataset, row: impl Fn(u32) -> Option<u32>) -> Self {
+        let mut found = DenseRuns { starts: vec![NO_BAND; x.nodes().len()], ..DenseRuns::default() };
         let columns = |r: usize| x.nodes().valued(r).0;
         for i in 0..x.len() {
             let (mut r, end) = (x.data().range(i).start, x.data().range(i).end);
@@ -52,10 +52,10 @@ impl Bands {
                 r += alike;
             }
         }
-        if found.bands.is_empty() { Bands::default() } else { found }
+        if found.bands.is_empty() { DenseRuns::default() } else { found }
     }
 
-    fn add(&mut self, x: &Corpus, r: usize, len: usize, row: impl Fn(u32) -> Option<u32>) {
+    fn add(&mut self, x: &EncodedDataset, r: usize, len: usize, row: impl Fn(u32) -> Option<u32>) {
         let (rows, values) = (self.rows.len(), self.values.len());
         for (k, &g) in x.nodes().valued(r).0.iter().enumerate() {
             if let Some(at) = row(g).filter(|&at| at != NO_ROW) {

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::features::column_fingerprint::fingerprint;
-use crate::features::encoded_dataset::Corpus;
+use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 
 /// A feature map in which functions that are equal at every position of a corpus stand together.
@@ -12,14 +12,14 @@ use crate::features::feature_map::FeatureMap;
 /// the weight u = √m·w: the scores m·w = √m·u, the penalty m·w² = u² and all inner products are what they were, and an
 /// optimizer of such products takes the same steps with fewer weights.
 #[derive(Debug)]
-pub struct Merged {
+pub struct MergedFeatures {
     map: Arc<FeatureMap>,
     first_of: Vec<u32>, // [functions] the first one of those that are equal to it
 }
 
-impl Merged {
+impl MergedFeatures {
     /// Merges the features of `wide` that cannot be told apart on a corpus; `None` if there are none.
-    pub fn new(wide: &FeatureMap, x: &Corpus) -> Option<Self> {
+    pub fn new(wide: &FeatureMap, x: &EncodedDataset) -> Option<Self> {
         let links = wide.state();
         let mut firsts: HashMap<(u16, u128), u32> = HashMap::new();
         let first_of: Vec<u32> = (0..)
@@ -40,7 +40,7 @@ impl Merged {
         let keep: Vec<bool> =
             (0..).zip(&first_of).flat_map(|(g, &first)| links.range(g).map(move |_| first == g)).collect();
         let (map, _) = wide.narrow(|k| keep.get(k).is_none_or(|&keep| keep));
-        Some(Merged { map: map.times(factors).into(), first_of })
+        Some(MergedFeatures { map: map.times(factors).into(), first_of })
     }
 
     /// The features of which no two are the same.
@@ -81,7 +81,7 @@ impl Merged {
 }
 
 /// The fingerprint of each function's values.
-fn columns(n: usize, x: &Corpus) -> Vec<u128> {
+fn columns(n: usize, x: &EncodedDataset) -> Vec<u128> {
     let mut columns = vec![0_u128; n];
     for r in 0..x.nodes().len() {
         x.nodes().for_each(r, |g, value| {

@@ -1,18 +1,18 @@
 use crate::Label;
-use crate::data::sparse_rows::Rows;
+use crate::data::sparse_rows::SparseRows;
 use crate::error::Result;
-use crate::features::encoded_dataset::Corpus;
-use crate::features::feature_map::{FeatureMap, Links};
+use crate::features::encoded_dataset::EncodedDataset;
+use crate::features::feature_map::{FeatureMap, FeatureSet};
 use crate::inference::answers::EdgeBeliefs;
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
-use crate::models::constant_scores::NodeBase;
+use crate::models::constant_scores::ConstantScores;
 use crate::models::edge_scores::{EdgeScores, OwnTables};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::simd::{Kernel, dispatch};
-use crate::scoring::dense_runs::{Bands, LONGEST};
+use crate::scoring::dense_runs::{DenseRuns, LONGEST};
 use crate::scoring::padded_rows::padded;
-use crate::scoring::weight_layout::Packed;
+use crate::scoring::weight_layout::WeightLayout;
 
 /// Memory for one sequence's potentials.
 #[derive(Debug, Default)]
@@ -30,45 +30,45 @@ struct Buffer {
 #[derive(Debug)]
 pub struct Scorer<'a> {
     map: &'a FeatureMap,
-    x: &'a Corpus,
-    packed: Packed,
-    bands: Bands,
+    x: &'a EncodedDataset,
+    packed: WeightLayout,
+    bands: DenseRuns,
     state: Aligned, // packed weights of the state features
-    base: NodeBase,
+    base: ConstantScores,
     widest: usize, // the longest padded row of labels
     edges: EdgeScores<'a>,
 }
 
 impl<'a> Scorer<'a> {
     /// A scorer for the features of `map` on an encoded corpus; call [`Scorer::update`] before anything else.
-    pub fn new(map: &'a FeatureMap, x: &'a Corpus) -> Result<Self> {
-        Scorer::with(Packed::new, map, x)
+    pub fn new(map: &'a FeatureMap, x: &'a EncodedDataset) -> Result<Self> {
+        Scorer::with(WeightLayout::new, map, x)
     }
 
     /// A scorer that takes longer to make and to [`Scorer::update`], and is up to twice as fast in between: what functions
     /// that come together are worth is summed once. Its weights cannot be [shifted](Scorer::shift).
-    pub fn bundled(map: &'a FeatureMap, x: &'a Corpus) -> Result<Self> {
-        Scorer::with(Packed::bundled, map, x)
+    pub fn bundled(map: &'a FeatureMap, x: &'a EncodedDataset) -> Result<Self> {
+        Scorer::with(WeightLayout::bundled, map, x)
     }
 
     fn with(
-        pack: fn(&Links, &[usize], &Rows) -> Result<Packed>,
+        pack: fn(&FeatureSet, &[usize], &SparseRows) -> Result<WeightLayout>,
         map: &'a FeatureMap,
-        x: &'a Corpus,
+        x: &'a EncodedDataset,
     ) -> Result<Self> {
         let schema = map.schema();
         x.require(schema)?;
         let n_labels: Vec<usize> =
             (0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)).collect();
         let packed = pack(map.state(), &n_labels, x.nodes())?;
-        let bands = Bands::find(x, |g| packed.whole_row(g, n_labels[map.state().owner(g) as usize]));
+        let bands = DenseRuns::find(x, |g| packed.whole_row(g, n_labels[map.state().owner(g) as usize]));
         Ok(Scorer {
             map,
             x,
             bands,
             state: Aligned::zeros(packed.len()),
             packed,
-            base: NodeBase::new(map),
+            base: ConstantScores::new(map),
             widest: n_labels.iter().copied().map(padded).max().unwrap_or(0),
             edges: EdgeScores::new(map, x),
         })
@@ -80,7 +80,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// The corpus.
-    pub fn corpus(&self) -> &'a Corpus {
+    pub fn corpus(&self) -> &'a EncodedDataset {
         self.x
     }
 
@@ -96,7 +96,7 @@ impl<'a> Scorer<'a> {
     pub fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let shape = self.x.data().shape(i);
         let buffer: &mut Buffer = scratch.of();
-        buffer.node.resize(shape.node_at(shape.n_nodes()), 0.0);
+        buffer.node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         buffer.rows.resize(LONGEST * self.widest, 0.0);
         dispatch(Score { scorer: self, i, rows: &mut buffer.rows, node: &mut buffer.node });
         Potentials::new(shape, &mut buffer.node, self.edges.tables(i, &mut buffer.tables))
@@ -132,10 +132,10 @@ impl<'a> Scorer<'a> {
             let mut tell =
                 |g, value| state.find(g, label).into_iter().for_each(|k| f(k, value * state.factor(g)));
             x.nodes().for_each(start + n, &mut tell);
-            let base = x.node_base().iter().filter(|(g, _)| state.owner(*g) == kind);
+            let base = x.constant_state().iter().filter(|(g, _)| state.owner(*g) == kind);
             base.for_each(|&(g, value)| tell(g, value));
         }
-        for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
+        for (e, &row) in x.edge_row_indices(i).iter().enumerate() {
             let (u, v) = shape.ends(e);
             if !(wanted(u) || wanted(v)) {
                 continue;
@@ -145,7 +145,7 @@ impl<'a> Scorer<'a> {
             let mut tell =
                 |g, value| transition.find(g, pair).into_iter().for_each(|k| f(state.len() + k, value));
             x.edge_rows().for_each(row as usize, &mut tell);
-            let base = x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation);
+            let base = x.constant_transition().iter().filter(|(g, _)| transition.owner(*g) == relation);
             base.for_each(|&(g, value)| tell(g, value));
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Scorer<'a> {
                 });
                 let range = self.base.range(kind);
                 let base = &mut self.base.scores[range];
-                for &(g, value) in x.node_base().iter().filter(|(g, _)| state.owner(*g) == kind) {
+                for &(g, value) in x.constant_state().iter().filter(|(g, _)| state.owner(*g) == kind) {
                     if let Some(k) = state.find(g, label) {
                         base[label as usize] += step * value * value;
                         changed(k, step * value);
@@ -219,7 +219,7 @@ impl<'a> Scorer<'a> {
         }
         let shape = self.x.data().shape(i);
         own.clear();
-        own.resize(shape.edge_at(shape.n_edges()), 0.0);
+        own.resize(shape.edge_offset(shape.n_edges()), 0.0);
         EdgeBeliefs::PerTable { sums: own, weight }
     }
 
@@ -248,7 +248,7 @@ impl<'a> Scorer<'a> {
         let (base, transition) = rest.split_at(self.base.scores.len());
         let (out, out_transition) = out.split_at_mut(links.len());
         self.packed.unpack(links, state, out);
-        for &(g, value) in self.x.node_base() {
+        for &(g, value) in self.x.constant_state() {
             links.add_expectation(g, value, &base[self.base.range(links.owner(g))], out);
         }
         out_transition.copy_from_slice(transition);
@@ -291,7 +291,7 @@ impl Kernel for Score<'_, '_> {
                 None => packed.add_scores_of_values::<FMA>(links, &scorer.state, x.nodes(), r, rows),
             }
             for k in 0..together {
-                let node = &mut node[shape.node_at(first + k)..shape.node_at(first + k + 1)];
+                let node = &mut node[shape.node_offset(first + k)..shape.node_offset(first + k + 1)];
                 for ((node, base), row) in node.iter_mut().zip(base).zip(&rows[k * width..]) {
                     *node = base + row;
                 }
@@ -330,7 +330,7 @@ impl Kernel for Expect<'_, '_> {
             for k in 0..together {
                 let (r, row) = (start + first + k, &mut rows[k * width..(k + 1) * width]);
                 row[base.len()..].fill(0.0);
-                let beliefs = &node[shape.node_at(first + k)..shape.node_at(first + k + 1)];
+                let beliefs = &node[shape.node_offset(first + k)..shape.node_offset(first + k + 1)];
                 for ((belief, base), row) in beliefs.iter().zip(&mut *base).zip(&mut *row) {
                     *row = weight * belief;
                     *base += *row;

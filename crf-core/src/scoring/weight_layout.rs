@@ -1,8 +1,8 @@
 use std::ops::Range;
 
-use crate::data::sparse_rows::Rows;
+use crate::data::sparse_rows::SparseRows;
 use crate::error::{Error, Result};
-use crate::features::feature_map::Links;
+use crate::features::feature_map::FeatureSet;
 use crate::numeric::simd::prefetch;
 use crate::scoring::bundles::Bundles;
 use crate::scoring::dense_runs::NO_ROW;
@@ -24,10 +24,10 @@ const CACHED: usize = 1 << 20;
 /// no function is looked up in an iteration. Functions with other values are looked up where their positions make no
 /// [bands](crate::scoring::dense_runs::Bands). Bundles of functions have wide rows behind everything else.
 #[derive(Debug)]
-pub(crate) struct Packed {
-    places: Vec<Place>, // [functions] empty for those that occur nowhere
-    some_absent: bool,  // whether there are such
-    blocks: Vec<Block>, // the last one is where all functions end
+pub(crate) struct WeightLayout {
+    places: Vec<Place>,      // [functions] empty for those that occur nowhere
+    some_absent: bool,       // whether there are such
+    blocks: Vec<DenseBlock>, // the last one is where all functions end
     bundles: Option<Bundles>,
     bundle_rows: Vec<u32>, // [bundles + 1]
     lists: Vec<List>,      // [positions + 1]
@@ -53,7 +53,7 @@ impl Place {
 
 /// Where the pieces of some consecutive functions start in the three regions of the layout.
 #[derive(Debug, Clone, Copy, Default)]
-struct Block {
+struct DenseBlock {
     function: usize,
     wide: usize,
     narrow: usize,
@@ -75,33 +75,33 @@ struct Single {
     label: u32,
 }
 
-impl Packed {
+impl WeightLayout {
     /// A layout for the features of `links`, whose functions have so many labels by kind of node, and for `rows`.
-    pub(crate) fn new(links: &Links, n_labels: &[usize], rows: &Rows) -> Result<Self> {
-        Packed::with(None, links, n_labels, rows, rows)
+    pub(crate) fn new(links: &FeatureSet, n_labels: &[usize], rows: &SparseRows) -> Result<Self> {
+        WeightLayout::with(None, links, n_labels, rows, rows)
     }
 
     /// The same with bundles where they pay.
-    pub(crate) fn bundled(links: &Links, n_labels: &[usize], rows: &Rows) -> Result<Self> {
+    pub(crate) fn bundled(links: &FeatureSet, n_labels: &[usize], rows: &SparseRows) -> Result<Self> {
         match Bundles::find(links, rows) {
-            None => Packed::new(links, n_labels, rows),
-            Some((bundles, ones)) => Packed::with(Some(bundles), links, n_labels, rows, &ones),
+            None => WeightLayout::new(links, n_labels, rows),
+            Some((bundles, ones)) => WeightLayout::with(Some(bundles), links, n_labels, rows, &ones),
         }
     }
 
     /// A layout for `rows`, whose ones are replaced by those of `ones`.
     fn with(
         bundles: Option<Bundles>,
-        links: &Links,
+        links: &FeatureSet,
         n_labels: &[usize],
-        rows: &Rows,
-        ones: &Rows,
+        rows: &SparseRows,
+        ones: &SparseRows,
     ) -> Result<Self> {
         let occurrences = occurrences(links, rows, ones);
-        let mut packed = Packed {
+        let mut packed = WeightLayout {
             places: vec![Place::default(); links.n_observations()],
             some_absent: occurrences.contains(&0),
-            blocks: vec![Block::default()],
+            blocks: vec![DenseBlock::default()],
             bundles,
             bundle_rows: Vec::new(),
             lists: Vec::with_capacity(rows.len() + 1),
@@ -116,15 +116,15 @@ impl Packed {
 
     fn lay_out(
         &mut self,
-        links: &Links,
+        links: &FeatureSet,
         n_labels: &[usize],
         occurrences: &[u64],
         dense: &[bool],
     ) -> Result<()> {
-        let mut next = Block::default();
+        let mut next = DenseBlock::default();
         for g in 0..links.n_observations() {
             if g > 0 && g % BLOCK == 0 {
-                self.blocks.push(Block { function: g, ..next });
+                self.blocks.push(DenseBlock { function: g, ..next });
             }
             if occurrences[g] == 0 || links.targets(g as u32).is_empty() {
                 continue;
@@ -148,7 +148,7 @@ impl Packed {
             *region += width;
             next.single += n_singles;
         }
-        self.blocks.push(Block { function: links.n_observations(), ..next });
+        self.blocks.push(DenseBlock { function: links.n_observations(), ..next });
         // The regions stand one behind the other: wide, narrow, single. Rows that are a whole vector are narrow.
         let (narrow, single) =
             (next.wide.next_multiple_of(LANES), next.wide.next_multiple_of(LANES) + next.narrow);
@@ -164,7 +164,7 @@ impl Packed {
         Ok(())
     }
 
-    fn lay_out_bundles(&mut self, links: &Links, n_labels: &[usize]) -> Result<()> {
+    fn lay_out_bundles(&mut self, links: &FeatureSet, n_labels: &[usize]) -> Result<()> {
         let mut end = self.blocks[self.blocks.len() - 1].single;
         if let Some(bundles) = &self.bundles {
             end = end.next_multiple_of(LANES);
@@ -177,7 +177,7 @@ impl Packed {
         Ok(())
     }
 
-    fn translate(&mut self, links: &Links, ones: &Rows) -> Result<()> {
+    fn translate(&mut self, links: &FeatureSet, ones: &SparseRows) -> Result<()> {
         for r in 0..ones.len() {
             let mut list = self.end_of_lists()?;
             for &g in ones.ones(r) {
@@ -240,7 +240,7 @@ impl Packed {
     }
 
     /// The place of the weight of function `g`, which occurs, for a label that it is tied to.
-    pub(crate) fn place(&self, links: &Links, g: u32, label: u32) -> usize {
+    pub(crate) fn place(&self, links: &FeatureSet, g: u32, label: u32) -> usize {
         let place = self.places[g as usize];
         if label < place.width {
             return (place.row + label) as usize;
@@ -250,7 +250,7 @@ impl Packed {
 
     /// Calls `f` with the number of each feature of the functions of a block, its place, and its factor.
     #[inline(always)]
-    fn for_each_of(&self, links: &Links, of: [Block; 2], mut f: impl FnMut(usize, usize, f64)) {
+    fn for_each_of(&self, links: &FeatureSet, of: [DenseBlock; 2], mut f: impl FnMut(usize, usize, f64)) {
         for g in of[0].function..of[1].function {
             let (Place { row, width, mut singles, n_singles }, g) = (self.places[g], g as u32);
             if width + n_singles == 0 {
@@ -269,7 +269,7 @@ impl Packed {
     }
 
     /// Puts the weights `w` of all features into their places.
-    pub(crate) fn pack(&self, links: &Links, w: &[f64], packed: &mut [f64]) {
+    pub(crate) fn pack(&self, links: &FeatureSet, w: &[f64], packed: &mut [f64]) {
         let (packed, bundles) = packed.split_at_mut(self.bundle_rows[0] as usize);
         self.pack_bundles(links, 0..self.bundle_rows.len() - 1, w, bundles);
         let (wide, rest) = packed.split_at_mut(self.blocks[0].narrow);
@@ -277,7 +277,7 @@ impl Packed {
         self.pack_blocks(links, &self.blocks, w, [wide, narrow, single]);
     }
 
-    fn pack_blocks(&self, links: &Links, blocks: &[Block], w: &[f64], to: [&mut [f64]; 3]) {
+    fn pack_blocks(&self, links: &FeatureSet, blocks: &[DenseBlock], w: &[f64], to: [&mut [f64]; 3]) {
         let [wide, narrow, single] = to;
         let first = blocks[0];
         if blocks.len() > 2 {
@@ -304,7 +304,7 @@ impl Packed {
         });
     }
 
-    fn pack_bundles(&self, links: &Links, some: Range<usize>, w: &[f64], mut to: &mut [f64]) {
+    fn pack_bundles(&self, links: &FeatureSet, some: Range<usize>, w: &[f64], mut to: &mut [f64]) {
         let Some(bundles) = &self.bundles else { return };
         if some.len() > BLOCK {
             let middle = some.start + some.len() / 2;
@@ -327,12 +327,12 @@ impl Packed {
     }
 
     /// Writes the numbers of all features, from their places, to `out`.
-    pub(crate) fn unpack(&self, links: &Links, packed: &[f64], out: &mut [f64]) {
+    pub(crate) fn unpack(&self, links: &FeatureSet, packed: &[f64], out: &mut [f64]) {
         self.unpack_blocks(links, &self.blocks, packed, out);
     }
 
-    fn unpack_blocks(&self, links: &Links, blocks: &[Block], packed: &[f64], out: &mut [f64]) {
-        let start = |block: &Block| match block.function {
+    fn unpack_blocks(&self, links: &FeatureSet, blocks: &[DenseBlock], packed: &[f64], out: &mut [f64]) {
+        let start = |block: &DenseBlock| match block.function {
             g if g == links.n_observations() => links.len(),
             g => links.range(g as u32).start,
         };
@@ -426,9 +426,9 @@ impl Packed {
     #[inline(always)]
     pub(crate) fn add_scores_of_values<const FMA: bool>(
         &self,
-        links: &Links,
+        links: &FeatureSet,
         weights: &[f64],
-        rows: &Rows,
+        rows: &SparseRows,
         r: usize,
         scores: &mut [f64],
     ) {
@@ -465,9 +465,9 @@ impl Packed {
     #[inline(always)]
     pub(crate) fn add_beliefs_of_values<const FMA: bool>(
         &self,
-        links: &Links,
+        links: &FeatureSet,
         beliefs: &[f64],
-        rows: &Rows,
+        rows: &SparseRows,
         r: usize,
         out: &mut [f64],
     ) {
@@ -490,7 +490,7 @@ fn number(of: &str, n: usize) -> Result<u32> {
 }
 
 /// How often each function occurs outside of bundles: among the `ones`, or with another value in `rows`.
-fn occurrences(links: &Links, rows: &Rows, ones: &Rows) -> Vec<u64> {
+fn occurrences(links: &FeatureSet, rows: &SparseRows, ones: &SparseRows) -> Vec<u64> {
     let mut occurrences = vec![0; links.n_observations()];
     for r in 0..rows.len() {
         for &g in ones.ones(r).iter().chain(rows.valued(r).0) {
@@ -502,7 +502,7 @@ fn occurrences(links: &Links, rows: &Rows, ones: &Rows) -> Vec<u64> {
 
 /// Which functions have another value than one at most positions, as real channels do: these have whole rows whatever their
 /// labels, so that positions make bands.
-fn dense(links: &Links, rows: &Rows) -> Vec<bool> {
+fn dense(links: &FeatureSet, rows: &SparseRows) -> Vec<bool> {
     let mut n_valued = vec![0; links.n_observations()];
     for r in 0..rows.len() {
         rows.valued(r).0.iter().for_each(|&g| n_valued[g as usize] += 1);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Block, Dataset, DatasetBuilder, Edge, Graph, NodeKind, Prototype, Relation, Schema, Survey,
-    Target, Value,
+    Alphabet, Dataset, DatasetBuilder, Edge, EncodedRows, Graph, NodeKind, Prototype, Relation, Schema,
+    Survey, Target, Value,
 };
 use proptest::prelude::*;
 
@@ -239,13 +239,13 @@ fn pieces_are_the_same_on_any_number_of_threads() {
     let (one, three) = (encode(1), encode(3));
     assert_eq!((one.nodes(), one.edge_rows()), (three.nodes(), three.edge_rows()));
     for i in 0..data.len() {
-        assert_eq!(one.rows_of_edges(i), three.rows_of_edges(i));
-        assert_eq!(one.rows_of_edges(i).len(), data.range(i).len().saturating_sub(1));
+        assert_eq!(one.edge_row_indices(i), three.edge_row_indices(i));
+        assert_eq!(one.edge_row_indices(i).len(), data.range(i).len().saturating_sub(1));
     }
     // And those of whole sequences.
     let encoder = features(&list).0.swap_remove(2).of.fit(&data).unwrap();
     for i in 0..data.len() {
-        let block = Block::of(&*encoder, &data.sequence(i));
+        let block = EncodedRows::of(&*encoder, &data.sequence(i));
         for (t, row) in data.range(i).enumerate() {
             let (mut got, mut want) = (vec![0.0; 20], vec![0.0; 20]);
             one.nodes().for_each(row, |g, value| got[g as usize] += value);
@@ -390,7 +390,7 @@ proptest! {
         let mut values = vec![Vec::new(); map.len()];
         for i in 0..data.len() {
             let rows = (0..data.range(i).len()).map(|t| (false, data.range(i).start + t));
-            let edges = corpus.rows_of_edges(i).iter().map(|&row| (true, row as usize));
+            let edges = corpus.edge_row_indices(i).iter().map(|&row| (true, row as usize));
             for (edge, row) in rows.chain(edges) {
                 let mut dense = vec![0.0; map.state().n_observations().max(map.transition().n_observations())];
                 let from = if edge { corpus.edge_rows() } else { corpus.nodes() };
@@ -431,7 +431,7 @@ fn sizes_are_known_before_anything_is_encoded() {
     let corpus = fitted.encode(data.clone()).unwrap();
     let nodes = corpus.nodes().n_entries();
     let edges: usize = (0..data.len())
-        .flat_map(|i| corpus.rows_of_edges(i))
+        .flat_map(|i| corpus.edge_row_indices(i))
         .map(|&row| {
             corpus.edge_rows().ones(row as usize).len() + corpus.edge_rows().valued(row as usize).0.len()
         })

@@ -5,21 +5,21 @@ use crf_core::{Channel, ChannelKind, Dataset, Error, Result};
 
 /// What every format asks of data before and while it writes them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outlet<'a> {
+pub(crate) struct CheckedWriter<'a> {
     pub(crate) tag: &'static str,
     pub(crate) data: &'a Dataset,
 }
 
-impl<'a> Outlet<'a> {
+impl<'a> CheckedWriter<'a> {
     /// For a format of chains: refuses graphs.
     pub(crate) fn chains(tag: &'static str, data: &'a Dataset) -> Result<Self> {
-        let outlet = Outlet::graphs(tag, data)?;
+        let outlet = CheckedWriter::graphs(tag, data)?;
         if data.is_chains() { Ok(outlet) } else { Err(outlet.cannot("hold graphs; `jsonl` can")) }
     }
 
     /// For a format of graphs: refuses several kinds of node.
     pub(crate) fn graphs(tag: &'static str, data: &'a Dataset) -> Result<Self> {
-        let outlet = Outlet { tag, data };
+        let outlet = CheckedWriter { tag, data };
         match data.schema().kinds() {
             [_] => Ok(outlet),
             kinds => Err(outlet.cannot(&format!("hold {} kinds of node; no format can", kinds.len()))),

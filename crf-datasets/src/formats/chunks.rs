@@ -1,15 +1,16 @@
 use std::io::BufRead;
 use std::mem::take;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Dataset, Error, Next, Result, Schema};
+use crf_core::{Dataset, Error, Result, Schema};
 use rayon::prelude::*;
 
 use crate::formats::format::{Format, Text};
 
 /// Where a text can be cut into pieces that are read each on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum ChunkBoundary {
     /// Nowhere.
     Nowhere,
     /// After each blank line.
@@ -22,7 +23,7 @@ pub enum Cut {
 const PIECES: usize = 16;
 
 /// Whole sequences of a text, and how many lines of it come before them.
-struct Piece {
+struct TextChunk {
     before: usize,
     lines: Vec<u8>,
 }
@@ -37,9 +38,9 @@ impl dyn Format + '_ {
         from: &mut dyn BufRead,
         schema: &Arc<Schema>,
         batch: usize,
-        emit: &mut dyn FnMut(Vec<Dataset>) -> Result<Next>,
+        emit: &mut dyn FnMut(Vec<Dataset>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        if self.cut() == Cut::Nowhere {
+        if self.cut() == ChunkBoundary::Nowhere {
             return self.read(Text::new(name, from), Some(schema), batch, &mut |data| emit(vec![data]));
         }
         let (mut n_lines, mut any, mut more) = (0, false, true);
@@ -54,7 +55,7 @@ impl dyn Format + '_ {
                 pieces.push(piece);
             }
             let read: Vec<Result<Vec<Dataset>>> =
-                pieces.into_par_iter().map(|piece| read_piece(self, name, &piece, schema)).collect();
+                pieces.into_par_iter().map(|piece| read_chunk(self, name, &piece, schema)).collect();
             let mut whole = Vec::new();
             let failed = read.into_iter().try_for_each(|data| {
                 whole.extend(data?);
@@ -63,24 +64,24 @@ impl dyn Format + '_ {
             any |= !whole.is_empty();
             let next = emit(take(&mut whole))?;
             failed?;
-            if next == Next::Stop {
+            if next.is_break() {
                 return Ok(());
             }
         }
         // Without a sequence, the format says what is missing.
         let end = Text { name, from, before: n_lines, piece: false };
-        if any { Ok(()) } else { self.read(end, Some(schema), batch, &mut |_| Ok(Next::Continue)) }
+        if any { Ok(()) } else { self.read(end, Some(schema), batch, &mut |_| Ok(ControlFlow::Continue(()))) }
     }
 }
 
 /// The next piece of at least so many lines that are not blank, and how many lines it has.
 fn next_piece(
-    cut: Cut,
+    cut: ChunkBoundary,
     before: usize,
     least: usize,
     from: &mut dyn BufRead,
-) -> std::io::Result<(Piece, usize)> {
-    let (mut piece, mut n_lines, mut filled) = (Piece { before, lines: Vec::new() }, 0, 0);
+) -> std::io::Result<(TextChunk, usize)> {
+    let (mut piece, mut n_lines, mut filled) = (TextChunk { before, lines: Vec::new() }, 0, 0);
     loop {
         let start = piece.lines.len();
         if from.read_until(b'\n', &mut piece.lines)? == 0 {
@@ -89,18 +90,23 @@ fn next_piece(
         n_lines += 1;
         let blank = piece.lines[start..].trim_ascii().is_empty();
         filled += usize::from(!blank);
-        if filled >= least.max(1) && (blank || cut == Cut::AfterLines) {
+        if filled >= least.max(1) && (blank || cut == ChunkBoundary::AfterLines) {
             return Ok((piece, n_lines));
         }
     }
 }
 
-fn read_piece(format: &dyn Format, name: &str, piece: &Piece, schema: &Arc<Schema>) -> Result<Vec<Dataset>> {
+fn read_chunk(
+    format: &dyn Format,
+    name: &str,
+    piece: &TextChunk,
+    schema: &Arc<Schema>,
+) -> Result<Vec<Dataset>> {
     let mut all = Vec::new();
     let text = Text { name, from: &mut &*piece.lines, before: piece.before, piece: true };
     format.read(text, Some(schema), usize::MAX, &mut |data| {
         all.push(data);
-        Ok(Next::Continue)
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(all)
 }

@@ -1,13 +1,14 @@
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Channel, ChannelKind, Dataset, Next, Result, Schema, Value, require};
+use crf_core::{Channel, ChannelKind, Dataset, Result, Schema, Value, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::formats::checked_writer::{Outlet, unwritten};
-use crate::formats::chunks::Cut;
-use crate::formats::dataset_sink::Sink;
+use crate::formats::checked_writer::{CheckedWriter, unwritten};
+use crate::formats::chunks::ChunkBoundary;
+use crate::formats::dataset_sink::DatasetSink;
 use crate::formats::format::{Format, Text};
 use crate::text::lines::{Line, Lines};
 
@@ -74,7 +75,7 @@ impl Format for Conll {
         text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
-        emit: &mut dyn FnMut(Dataset) -> Result<Next>,
+        emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let name = text.name;
         let mut lines = Lines::of(text);
@@ -89,11 +90,11 @@ impl Format for Conll {
         lines.unread();
         let names: Vec<String> = channels.iter().map(|channel| channel.name.clone()).collect();
         let (n_channels, width) = (channels.len(), channels.len() + usize::from(self.label));
-        let mut sink = Sink::new(name, channels, schema, batch, emit)?;
+        let mut sink = DatasetSink::new(name, channels, schema, batch, emit)?;
         let mut values = Vec::with_capacity(n_channels);
         while let Some(line) = lines.next()? {
             if self.is_blank(line.text) {
-                if sink.open() > 0 && sink.end(1.0)? == Next::Stop {
+                if sink.open() > 0 && sink.end(1.0)?.is_break() {
                     return Ok(());
                 }
                 continue;
@@ -120,17 +121,17 @@ impl Format for Conll {
             sink.push(&values, label)?;
         }
         if sink.open() > 0 {
-            sink.end(1.0)?;
+            let _ = sink.end(1.0)?;
         }
         sink.finish(|| lines.no_sequence())
     }
 
-    fn cut(&self) -> Cut {
-        Cut::AfterBlankLines
+    fn cut(&self) -> ChunkBoundary {
+        ChunkBoundary::AfterBlankLines
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = Outlet::chains("conll", data)?;
+        let outlet = CheckedWriter::chains("conll", data)?;
         outlet.plain_rows()?;
         let channels = data.schema().channels();
         if let Some(channel) = channels.iter().find(|c| !matches!(c.kind, ChannelKind::Symbol(_))) {

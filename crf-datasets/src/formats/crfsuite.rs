@@ -1,13 +1,14 @@
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Dataset, Next, Result, Schema, Value};
+use crf_core::{Dataset, Result, Schema, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::formats::checked_writer::{Outlet, unwritten};
-use crate::formats::chunks::Cut;
-use crate::formats::dataset_sink::{Sink, attributes};
+use crate::formats::checked_writer::{CheckedWriter, unwritten};
+use crate::formats::chunks::ChunkBoundary;
+use crate::formats::dataset_sink::{DatasetSink, attributes};
 use crate::formats::format::{Format, Text};
 use crate::text::lines::{Line, Lines};
 
@@ -53,15 +54,15 @@ impl Format for Crfsuite {
         text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
-        emit: &mut dyn FnMut(Dataset) -> Result<Next>,
+        emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let mut sink = Sink::new(text.name, attributes(), schema, batch, emit)?;
+        let mut sink = DatasetSink::new(text.name, attributes(), schema, batch, emit)?;
         let mut lines = Lines::of(text);
         let (mut bag, mut unescaped, mut weight) = (Vec::new(), String::new(), None);
         loop {
             let line = lines.next()?;
             let Some(line) = line.filter(|line| !line.text.is_empty()) else {
-                if sink.open() > 0 && sink.end(weight.take().unwrap_or(1.0))? == Next::Stop {
+                if sink.open() > 0 && sink.end(weight.take().unwrap_or(1.0))?.is_break() {
                     return Ok(());
                 }
                 match line {
@@ -99,12 +100,12 @@ impl Format for Crfsuite {
         sink.finish(|| lines.no_sequence())
     }
 
-    fn cut(&self) -> Cut {
-        Cut::AfterBlankLines
+    fn cut(&self) -> ChunkBoundary {
+        ChunkBoundary::AfterBlankLines
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = Outlet::chains("crfsuite", data)?;
+        let outlet = CheckedWriter::chains("crfsuite", data)?;
         outlet.one_bag()?;
         outlet.no_empty_sequence()?;
         let (mut line, mut bag) = (String::new(), Vec::new());
@@ -158,7 +159,7 @@ fn attribute(
     text: &str,
     start: usize,
     unescaped: &mut String,
-    sink: &mut Sink<'_>,
+    sink: &mut DatasetSink<'_>,
 ) -> Result<((u32, f64), usize)> {
     let from = |at: usize, stop: fn(u8) -> bool| {
         text.as_bytes()[at..].iter().position(|&byte| stop(byte)).map_or(text.len(), |n| at + n)

@@ -1,17 +1,18 @@
+use std::ops::ControlFlow;
 mod line_feed;
 
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 
-use crf_core::{Channel, ChannelKind, Dataset, Error, Next, Result, Schema, Value, require};
+use crf_core::{Channel, ChannelKind, Dataset, Error, Result, Schema, Value, require};
 use csv::{ByteRecord, QuoteStyle, ReaderBuilder, WriterBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::formats::checked_writer::{Outlet, unwritten};
-use crate::formats::csv::line_feed::Feed;
-use crate::formats::dataset_sink::Sink;
+use crate::formats::checked_writer::{CheckedWriter, unwritten};
+use crate::formats::csv::line_feed::LineFeed;
+use crate::formats::dataset_sink::DatasetSink;
 use crate::formats::format::{Format, Text};
 use crate::text::lines::Lines;
 
@@ -65,10 +66,10 @@ impl Format for Csv {
         text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
-        emit: &mut dyn FnMut(Dataset) -> Result<Next>,
+        emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let name = text.name;
-        let feed = Feed::new(Lines::of(text));
+        let feed = LineFeed::new(Lines::of(text));
         let mut table = ReaderBuilder::new()
             .delimiter(self.separator as u8)
             .has_headers(false)
@@ -79,7 +80,7 @@ impl Format for Csv {
             return table.get_ref().lines().no_sequence();
         }
         let layout = self.layout(name, &row, schema)?;
-        let mut sink = Sink::new(name, layout.channels(), schema, batch, emit)?;
+        let mut sink = DatasetSink::new(name, layout.channels(), schema, batch, emit)?;
         let mut values = Vec::new();
         let (mut sequence, mut done) = (None, HashSet::new());
         while table.read_byte_record(&mut row).map_err(broken)? {
@@ -105,7 +106,7 @@ impl Format for Csv {
             {
                 if let Some(before) = sequence.replace(field(c).to_owned()) {
                     done.insert(before);
-                    if sink.end(1.0)? == Next::Stop {
+                    if sink.end(1.0)?.is_break() {
                         return Ok(());
                     }
                 }
@@ -135,14 +136,14 @@ impl Format for Csv {
             sink.push(&values, label)?;
         }
         if sink.open() > 0 {
-            sink.end(1.0)?;
+            let _ = sink.end(1.0)?;
         }
         let lines = table.get_ref().lines();
         sink.finish(|| Err(lines.end().error(0, "a row below the header", "the end of the file")))
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = Outlet::chains("csv", data)?;
+        let outlet = CheckedWriter::chains("csv", data)?;
         outlet.plain_rows()?;
         let channels = data.schema().channels();
         if let Some(channel) = channels.iter().find(|c| matches!(c.kind, ChannelKind::Bag(_))) {

@@ -1,19 +1,20 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Edge, Error, Label, Next, Relation, Result,
-    Schema, Value,
+    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Edge, Error, Label, Relation, Result, Schema,
+    Value,
 };
 
 use crate::wrappers::rebuild::{edges_of, with_edges};
 
 /// Takes what a format reads and hands it on as datasets.
-pub(crate) struct Sink<'a> {
+pub(crate) struct DatasetSink<'a> {
     name: String,
     schema: Option<&'a Arc<Schema>>,
     data: DatasetBuilder,
     batch: usize,
-    emit: &'a mut dyn FnMut(Dataset) -> Result<Next>,
+    emit: &'a mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     relations: Alphabet,
     edges: Vec<(usize, Vec<Edge>)>, // of the waiting sequences that are no chains, with their numbers
     waiting: usize,                 // closed sequences that were not handed on
@@ -25,14 +26,14 @@ pub(crate) struct Sink<'a> {
 /// The relation of edges that name none, and of chains.
 pub(crate) const NEXT: &str = "next";
 
-impl<'a> Sink<'a> {
+impl<'a> DatasetSink<'a> {
     /// A sink for data with the given channels, which are held against the schema if there is one.
     pub(crate) fn new(
         name: &str,
         channels: Vec<Channel>,
         schema: Option<&'a Arc<Schema>>,
         batch: usize,
-        emit: &'a mut dyn FnMut(Dataset) -> Result<Next>,
+        emit: &'a mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<Self> {
         let data = match schema {
             Some(schema) => {
@@ -51,7 +52,7 @@ impl<'a> Sink<'a> {
             Some(schema) => Alphabet::new(schema.relations().iter().map(|relation| &relation.name)),
             None => Alphabet::new([NEXT]),
         };
-        Ok(Sink {
+        Ok(DatasetSink {
             name: name.to_owned(),
             schema,
             data,
@@ -103,7 +104,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Closes the open sequence as a chain, even one without positions, and hands the batch on when it is full.
-    pub(crate) fn end(&mut self, weight: f64) -> Result<Next> {
+    pub(crate) fn end(&mut self, weight: f64) -> Result<ControlFlow<()>> {
         if self.open > 1 && self.relations.number(NEXT) != Some(0) {
             let known = self.known_relations();
             let message = format!("expected sequences with edges of {known}, got a chain");
@@ -112,13 +113,13 @@ impl<'a> Sink<'a> {
         self.close(weight)
     }
 
-    /// [`Sink::end`] for a graph, whose edges must fit the positions.
-    pub(crate) fn end_graph(&mut self, weight: f64, edges: Vec<Edge>) -> Result<Next> {
+    /// [`DatasetSink::end`] for a graph, whose edges must fit the positions.
+    pub(crate) fn end_graph(&mut self, weight: f64, edges: Vec<Edge>) -> Result<ControlFlow<()>> {
         self.edges.push((self.waiting, edges));
         self.close(weight)
     }
 
-    fn close(&mut self, weight: f64) -> Result<Next> {
+    fn close(&mut self, weight: f64) -> Result<ControlFlow<()>> {
         self.data.end_chain()?;
         self.data.weigh_last(weight)?;
         self.closed += std::mem::take(&mut self.open);
@@ -132,7 +133,7 @@ impl<'a> Sink<'a> {
                 let data = joined(full.finish(), edges, self.schema, &self.relations);
                 (self.emit)(data.map_err(|error| error.at(&self.name))?)
             }
-            _ => Ok(Next::Continue),
+            _ => Ok(ControlFlow::Continue(())),
         }
     }
 
@@ -143,7 +144,7 @@ impl<'a> Sink<'a> {
         }
         if self.waiting > 0 {
             let data = joined(self.data.finish(), self.edges, self.schema, &self.relations);
-            (self.emit)(data.map_err(|error| error.at(&self.name))?)?;
+            let _ = (self.emit)(data.map_err(|error| error.at(&self.name))?)?;
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use crf_core::{Dataset, Error, Next, Result, Schema};
+use crf_core::{Dataset, Error, Result, Schema};
 use flate2::bufread::MultiGzDecoder;
 
-use crate::formats::chunks::Cut;
+use crate::formats::chunks::ChunkBoundary;
 
 /// How sequences stand in a text: what reads and writes them.
 ///
@@ -28,12 +29,12 @@ pub trait Format: Debug + Send + Sync {
         text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
-        emit: &mut dyn FnMut(Dataset) -> Result<Next>,
+        emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()>;
 
     /// Where a text can be cut into pieces that `read` takes each on its own.
-    fn cut(&self) -> Cut {
-        Cut::Nowhere
+    fn cut(&self) -> ChunkBoundary {
+        ChunkBoundary::Nowhere
     }
 
     /// Writes sequences with their labels, so that `read` gives them back.
@@ -68,7 +69,7 @@ impl dyn Format + '_ {
         let name = path.display().to_string();
         self.read(Text::new(&name, &mut *open(path)?), schema, usize::MAX, &mut |data| {
             all = Some(data);
-            Ok(Next::Continue)
+            Ok(ControlFlow::Continue(()))
         })?;
         all.ok_or_else(|| Error::data(format!("{}: no sequence was read", path.display())))
     }

@@ -1,3 +1,4 @@
+use std::ops::ControlFlow;
 mod edges;
 mod object;
 
@@ -5,14 +6,14 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use crf_core::{Dataset, Edge, Next, Result, Schema, Value};
+use crf_core::{Dataset, Edge, Result, Schema, Value};
 use schemars::JsonSchema;
 use serde::de::DeserializeSeed as _;
 use serde::{Deserialize, Serialize};
 
-use crate::formats::checked_writer::{Outlet, unwritten};
-use crate::formats::chunks::Cut;
-use crate::formats::dataset_sink::{NEXT, Sink, attributes};
+use crate::formats::checked_writer::{CheckedWriter, unwritten};
+use crate::formats::chunks::ChunkBoundary;
+use crate::formats::dataset_sink::{DatasetSink, NEXT, attributes};
 use crate::formats::format::{Format, Text};
 use crate::formats::jsonl::edges::misplaced;
 use crate::formats::jsonl::object::{Object, Parts};
@@ -46,9 +47,9 @@ impl Format for Jsonl {
         text: Text<'_>,
         schema: Option<&Arc<Schema>>,
         batch: usize,
-        emit: &mut dyn FnMut(Dataset) -> Result<Next>,
+        emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let mut sink = Sink::new(text.name, attributes(), schema, batch, emit)?;
+        let mut sink = DatasetSink::new(text.name, attributes(), schema, batch, emit)?;
         let mut lines = Lines::of(text);
         let mut parts = Parts::default();
         while let Some(line) = lines.next()? {
@@ -77,19 +78,19 @@ impl Format for Jsonl {
                 },
                 None => sink.end(parts.weight)?,
             };
-            if next == Next::Stop {
+            if next.is_break() {
                 return Ok(());
             }
         }
         sink.finish(|| lines.no_sequence())
     }
 
-    fn cut(&self) -> Cut {
-        Cut::AfterLines
+    fn cut(&self) -> ChunkBoundary {
+        ChunkBoundary::AfterLines
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = Outlet::graphs("jsonl", data)?;
+        let outlet = CheckedWriter::graphs("jsonl", data)?;
         outlet.one_bag()?;
         let mut line = Vec::new();
         for i in 0..data.len() {

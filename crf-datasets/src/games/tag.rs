@@ -37,7 +37,7 @@ use crate::text::checks::{not_negative, positive};
 #[serde(default, deny_unknown_fields)]
 pub struct Tag {
     /// How passive robots choose their targets.
-    pub scheme: Scheme,
+    pub scheme: Course,
     /// How many robots play; from 2 to 100.
     pub robots: usize,
     /// Length of the field along x and its width along y, in mm; centres of robots stay inside.
@@ -73,7 +73,7 @@ pub struct Tag {
 /// How passive robots choose their targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Scheme {
+pub enum Course {
     /// The corners (−, −), (+, −), (−, +), (+, +) in turn; if the seeker is in the quadrant of the next one, the corner
     /// furthest from the seeker, and on from there.
     Hourglass,
@@ -85,7 +85,7 @@ impl Default for Tag {
     fn default() -> Self {
         let twenty_minutes = Size { sequences: 1, length: 72_000 };
         Tag {
-            scheme: Scheme::Hourglass,
+            scheme: Course::Hourglass,
             robots: 3,
             field: [4000.0, 3500.0],
             rate: 60.0,

@@ -2,9 +2,10 @@
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{ChannelKind, Dataset, Next, Schema};
+use crf_core::{ChannelKind, Dataset, Schema};
 use crf_datasets::{Format, Text};
 
 /// A sequence by names: its weight, and label and observations of each position.
@@ -20,7 +21,7 @@ pub(crate) fn batches(
     let mut all = Vec::new();
     let mut keep = |data| {
         all.push(data);
-        Ok(Next::Continue)
+        Ok(ControlFlow::Continue(()))
     };
     format.read(Text::new("f", &mut &*text), schema, batch, &mut keep).map_err(|error| error.to_string())?;
     Ok(all)

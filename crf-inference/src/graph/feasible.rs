@@ -81,7 +81,7 @@ pub(crate) fn local_score(
     known: impl Fn(usize) -> Option<Label>,
 ) -> f64 {
     let shape = p.shape();
-    let mut score = p.node()[shape.node_at(n) + y as usize];
+    let mut score = p.node()[shape.node_offset(n) + y as usize];
     for k in 0..shape.degree(n) {
         let end = shape.incidence(n, k);
         let other = end.other as usize;

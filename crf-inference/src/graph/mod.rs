@@ -15,7 +15,7 @@ pub use approximate::mean_field::MeanField;
 pub use exact::enumeration::Enumeration;
 pub use exact::junction_tree::JunctionTree;
 pub use messages::belief_propagation::BeliefPropagation;
-pub use messages::schedule::Schedule;
+pub use messages::schedule::MessageSchedule;
 pub use messages::tree_reweighted::TreeReweighted;
 
 use crf_core::{Result, require};

@@ -138,7 +138,7 @@ pub(crate) fn ask(with: &dyn Inference, x: &mut OwnedPotentials) -> Option<Answe
     let p = x.view();
     let shape = p.shape();
     with.supports(&shape).expect("any small graph");
-    let (mut node, mut each) = (vec![7.0; p.node().len()], vec![7.0; shape.edge_at(shape.n_edges())]);
+    let (mut node, mut each) = (vec![7.0; p.node().len()], vec![7.0; shape.edge_offset(shape.n_edges())]);
     let mut sums = vec![1.0; p.tables().values.len()];
     let mut scratch = Scratch::new();
     let mut out = Beliefs { node: &mut node, edge: EdgeBeliefs::PerTable { sums: &mut sums, weight: 2.0 } };
@@ -151,20 +151,20 @@ pub(crate) fn ask(with: &dyn Inference, x: &mut OwnedPotentials) -> Option<Answe
             let mut want = vec![1.0; sums.len()];
             for e in 0..shape.n_edges() {
                 let at = p.tables().starts[p.tables().of_edge.table(e)];
-                let beliefs = &each[shape.edge_at(e)..shape.edge_at(e + 1)];
+                let beliefs = &each[shape.edge_offset(e)..shape.edge_offset(e + 1)];
                 want[at..].iter_mut().zip(beliefs).for_each(|(want, belief)| *want += 2.0 * belief);
             }
             assert!(sums.iter().zip(&want).all(|(sum, want)| close(*sum, *want)), "{sums:?} {want:?}");
             assert!(node.iter().chain(&each).all(|x| (0.0..=1.0 + 1e-9).contains(x)), "{node:?} {each:?}");
             for n in 0..shape.n_nodes() {
-                let total: f64 = node[shape.node_at(n)..shape.node_at(n + 1)].iter().sum();
+                let total: f64 = node[shape.node_offset(n)..shape.node_offset(n + 1)].iter().sum();
                 assert!((total - 1.0).abs() < 1e-9, "node {n} sums to {total}");
             }
             for e in 0..shape.n_edges() {
-                let total: f64 = each[shape.edge_at(e)..shape.edge_at(e + 1)].iter().sum();
+                let total: f64 = each[shape.edge_offset(e)..shape.edge_offset(e + 1)].iter().sum();
                 assert!((total - 1.0).abs() < 1e-9, "edge {e} sums to {total}");
             }
-            assert!(first.value.is_finite() && !first.effort.residual.is_nan(), "{first:?}");
+            assert!(first.value.is_finite() && !first.convergence.residual.is_nan(), "{first:?}");
             Some(Answers { node, each, log_z: first })
         }
         (Err(Error::Infeasible(_)), Err(Error::Infeasible(_))) => {
@@ -181,14 +181,14 @@ pub(crate) fn inconsistency(x: &OwnedPotentials, answers: &Answers) -> f64 {
     let mut worst: f64 = 0.0;
     for e in 0..shape.n_edges() {
         let (u, v) = shape.ends(e);
-        let pair = |i: usize, j: usize| answers.each[shape.edge_at(e) + i * shape.card(v) + j];
+        let pair = |i: usize, j: usize| answers.each[shape.edge_offset(e) + i * shape.card(v) + j];
         for i in 0..shape.card(u) {
             let sum: f64 = (0..shape.card(v)).map(|j| pair(i, j)).sum();
-            worst = worst.max((sum - answers.node[shape.node_at(u) + i]).abs());
+            worst = worst.max((sum - answers.node[shape.node_offset(u) + i]).abs());
         }
         for j in 0..shape.card(v) {
             let sum: f64 = (0..shape.card(u)).map(|i| pair(i, j)).sum();
-            worst = worst.max((sum - answers.node[shape.node_at(v) + j]).abs());
+            worst = worst.max((sum - answers.node[shape.node_offset(v) + j]).abs());
         }
     }
     worst

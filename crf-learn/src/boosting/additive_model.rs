@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
 use crf_core::{
-    BoundModel, Corpus, Error, FeatureMap, FittedFeatures, Model, NodeKind, Potentials, Result, Scratch,
+    BoundModel, EncodedDataset, Error, FeatureMap, FittedFeatures, Model, NodeKind, Potentials, Result,
+    Scratch,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::boosting::node_scores::{RelationTables, outcome, relations};
 use crate::boosting::trees::Attributes;
-use crate::boosting::weak_learner::{Looks, Weak};
+use crate::boosting::weak_learner::{Question, WeakLearner};
 
 /// A field on any graph whose node scores are sums of functions of single attributes, and whose edges have one table for each
 /// relation: what boosting with stumps comes to.
@@ -24,22 +25,22 @@ pub struct AdditiveModel {
 /// What a round added.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Entry {
-    looks: Looks,
+    looks: Question,
     gain: f64,
 }
 
 impl AdditiveModel {
     /// The model of some weak learners.
-    pub(crate) fn new(map: Arc<FeatureMap>, attributes: Attributes, weak: &[Weak]) -> Self {
+    pub(crate) fn new(map: Arc<FeatureMap>, attributes: Attributes, weak: &[WeakLearner]) -> Self {
         let (mut scores, mut tables) = (vec![Vec::new(); attributes.len()], RelationTables::new(&map));
         let mut base: Vec<Vec<f64>> =
             map.schema().kinds().iter().map(|kind| vec![0.0; kind.labels.len()]).collect();
-        for Weak { looks, values, .. } in weak {
+        for WeakLearner { looks, values, .. } in weak {
             match *looks {
-                Looks::Nothing { kind } => {
+                Question::Nothing { kind } => {
                     base[usize::from(kind)].iter_mut().zip(values).for_each(|(base, value)| *base += value);
                 }
-                Looks::Attribute { attribute, cut } => {
+                Question::Attribute { attribute, cut } => {
                     let a = attribute as usize;
                     let n = map.schema().n_labels(attributes.kind(a, map.state()));
                     scores[a].resize(attributes.n_bins(a) * n, 0.0);
@@ -48,7 +49,7 @@ impl AdditiveModel {
                         scores.iter_mut().zip(&values[at..at + n]).for_each(|(score, value)| *score += value);
                     }
                 }
-                Looks::Relation { relation, head } => {
+                Question::Relation { relation, head } => {
                     let (tails, heads) = map.schema().table_shape(relation);
                     let sides = if head { (tails, heads) } else { (heads, tails) };
                     tables.add(relation, head, values, sides);
@@ -57,8 +58,8 @@ impl AdditiveModel {
         }
         let tables =
             tables.starts.windows(2).map(|range| tables.values[range[0]..range[1]].to_vec()).collect();
-        let chosen = weak.iter().filter(|weak| !matches!(weak.looks, Looks::Nothing { .. }));
-        let entered = chosen.map(|&Weak { looks, gain, .. }| Entry { looks, gain }).collect();
+        let chosen = weak.iter().filter(|weak| !matches!(weak.looks, Question::Nothing { .. }));
+        let entered = chosen.map(|&WeakLearner { looks, gain, .. }| Entry { looks, gain }).collect();
         AdditiveModel { map, attributes, base, scores, tables, entered }
     }
 
@@ -70,8 +71,8 @@ impl AdditiveModel {
     /// The state functions of the attributes that a round looked at, ascending.
     pub(crate) fn functions(&self) -> Vec<u32> {
         let looked = self.entered.iter().filter_map(|entry| match entry.looks {
-            Looks::Attribute { attribute, .. } => Some(self.attributes.functions(attribute as usize)),
-            Looks::Nothing { .. } | Looks::Relation { .. } => None,
+            Question::Attribute { attribute, .. } => Some(self.attributes.functions(attribute as usize)),
+            Question::Nothing { .. } | Question::Relation { .. } => None,
         });
         let mut functions: Vec<u32> = looked.flatten().copied().collect();
         functions.sort_unstable();
@@ -84,12 +85,12 @@ impl AdditiveModel {
         let (links, schema) = (self.map.state(), self.map.schema());
         self.entered.iter().map(move |&Entry { looks, gain }| {
             let name = match looks {
-                Looks::Attribute { attribute, cut: Some(cut) } if cut > 0 => {
+                Question::Attribute { attribute, cut: Some(cut) } if cut > 0 => {
                     self.attributes.below(attribute as usize, cut, false, links)
                 }
-                Looks::Attribute { attribute, .. } => self.attributes.name(attribute as usize, links),
-                Looks::Nothing { kind } => schema.kinds()[usize::from(kind)].name.clone(),
-                Looks::Relation { relation, head } => {
+                Question::Attribute { attribute, .. } => self.attributes.name(attribute as usize, links),
+                Question::Nothing { kind } => schema.kinds()[usize::from(kind)].name.clone(),
+                Question::Relation { relation, head } => {
                     let name = &schema.relations()[usize::from(relation)].name;
                     format!("{name}, {}", if head { "heads" } else { "tails" })
                 }
@@ -109,12 +110,12 @@ impl AdditiveModel {
             table.len() == rows * columns
         };
         let entry = |entry: &Entry| match entry.looks {
-            Looks::Attribute { attribute, cut } => {
+            Question::Attribute { attribute, cut } => {
                 let a = attribute as usize;
                 a < self.attributes.len() && cut.is_none_or(|cut| (cut as usize) < self.attributes.n_bins(a))
             }
-            Looks::Nothing { kind } => usize::from(kind) < schema.kinds().len(),
-            Looks::Relation { relation, .. } => usize::from(relation) < schema.relations().len(),
+            Question::Nothing { kind } => usize::from(kind) < schema.kinds().len(),
+            Question::Relation { relation, .. } => usize::from(relation) < schema.relations().len(),
         };
         let base = |(base, kind): (&Vec<f64>, &NodeKind)| base.len() == kind.labels.len();
         self.scores.len() == self.attributes.len()
@@ -130,7 +131,7 @@ impl AdditiveModel {
 
 #[typetag::serde(name = "additive")]
 impl Model for AdditiveModel {
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         if x.data().schema() != self.map.schema() {
             return Err(Error::data("the model was made for other channels or labels than the data have"));
         }
@@ -172,7 +173,7 @@ impl Model for AdditiveModel {
 /// A model and the corpus whose sequences are scored.
 struct Bound<'a> {
     model: &'a AdditiveModel,
-    x: &'a Corpus,
+    x: &'a EncodedDataset,
     tables: RelationTables,
     relations: Vec<Vec<u32>>,
     default: Vec<u32>, // [attributes]
@@ -191,9 +192,9 @@ impl BoundModel for Bound<'_> {
         let (shape, start) = (x.data().shape(i), x.data().range(i).start);
         let node: &mut Vec<f64> = scratch.of();
         node.clear();
-        node.resize(shape.node_at(shape.n_nodes()), 0.0);
+        node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         for t in 0..shape.n_nodes() {
-            let (scores, kind) = (&mut node[shape.node_at(t)..shape.node_at(t + 1)], shape.kind(t));
+            let (scores, kind) = (&mut node[shape.node_offset(t)..shape.node_offset(t + 1)], shape.kind(t));
             let n = scores.len();
             scores.copy_from_slice(&self.model.base[usize::from(kind)]);
             let mut add = |values: &[f64], sign: f64| {

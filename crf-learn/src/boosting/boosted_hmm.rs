@@ -1,4 +1,4 @@
-use crf_core::{FeatureMap, Fit, Label, Learner, Problem, Result, Run, require};
+use crf_core::{FeatureMap, Fit, FitContext, Label, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ impl Learner for BoostedHmm {
         self.local.check().map_err(|error| error.at("`local`"))
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "boosted-hmm";
         let (model, trace) = self.local.boost(TAG, problem, run)?;
         let truth = all_labels(problem.train.data(), TAG)?;

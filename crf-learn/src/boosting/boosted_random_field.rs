@@ -1,14 +1,14 @@
 pub(crate) mod model;
 
-use crf_core::{Error, Fit, Learner, Problem, Result, Run, require};
+use crf_core::{Error, Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::boosting::boosted_random_field::model::{BrfModel, Step, Tie};
-use crate::boosting::node_scores::{Field, RelationTables};
+use crate::boosting::boosted_random_field::model::{BoostedRound, BrfModel, NeighbourTerm};
+use crate::boosting::node_scores::{NodeScores, RelationTables};
 use crate::boosting::rounds::{Ensemble, Round, boost};
 use crate::boosting::trees::{Attributes, Binned};
-use crate::boosting::weak_learner::{Pool, Weak, finite, symmetrise};
+use crate::boosting::weak_learner::{CandidatePool, WeakLearner, finite, symmetrise};
 
 /// Boosted random fields (Torralba, Murphy & Freeman 2004).
 ///
@@ -46,15 +46,15 @@ impl Learner for BoostedRandomField {
         require((2..=1 << 16).contains(&self.bins), "bins", "from 2 to 65536", self.bins)
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let refuse = |what: &str| Err(Error::Unsupported { tag: TAG, what: what.into() });
         if problem.start.is_some() || problem.forbidden.is_some() {
             return refuse("takes neither a model to start from nor constraints; `mle` does");
         }
         let attributes = Attributes::new(problem.map.state(), problem.train, self.bins);
         let binned = Binned::new(&attributes, problem.train);
-        let pool = Pool::new(&attributes, &binned, problem.map, true);
-        let field = |x| Ok::<_, Error>(Side { field: Field::new(x, None, 1, TAG)?, before: Vec::new() });
+        let pool = CandidatePool::new(&attributes, &binned, problem.map, true);
+        let field = |x| Ok::<_, Error>(Side { field: NodeScores::new(x, None, 1, TAG)?, before: Vec::new() });
         let valid = problem.valid.filter(|_| self.patience > 0);
         let mut growing = Growing {
             train: field(problem.train)?,
@@ -76,13 +76,19 @@ impl Learner for BoostedRandomField {
 
 /// Some data, and what was believed about them before the round.
 struct Side<'a> {
-    field: Field<'a>,
+    field: NodeScores<'a>,
     before: Vec<f64>,
 }
 
 impl Side<'_> {
     /// Begins a round with a weak learner that looks at an attribute.
-    fn look(&mut self, weak: &Weak, pool: &Pool<'_>, binned: &Binned, tables: &RelationTables) -> Result<()> {
+    fn look(
+        &mut self,
+        weak: &WeakLearner,
+        pool: &CandidatePool<'_>,
+        binned: &Binned,
+        tables: &RelationTables,
+    ) -> Result<()> {
         let Side { field, before } = self;
         before.clear();
         before.extend_from_slice(field.beliefs());
@@ -91,7 +97,7 @@ impl Side<'_> {
     }
 
     /// Ends it with a function of what neighbours believed, and gives the loss.
-    fn tie(&mut self, tie: Option<&Tie>, tables: &RelationTables) -> Result<f64> {
+    fn tie(&mut self, tie: Option<&NeighbourTerm>, tables: &RelationTables) -> Result<f64> {
         let Side { field, before } = self;
         tie.into_iter().for_each(|tie| field.add_tie(tie, before));
         field.evaluate(tables)
@@ -103,15 +109,15 @@ struct Growing<'a> {
     train: Side<'a>,
     valid: Option<(Side<'a>, Binned)>,
     tables: RelationTables, // which tie nothing
-    pool: Pool<'a>,
-    steps: Vec<Step>,
+    pool: CandidatePool<'a>,
+    steps: Vec<BoostedRound>,
 }
 
 impl Ensemble for Growing<'_> {
     fn round(&mut self, round: u32) -> Result<Round> {
         let Growing { train, valid, tables, pool, steps } = self;
         let none = || Error::data("there is no attribute to learn from");
-        let locally = Pool { ends: Vec::new(), ..*pool };
+        let locally = CandidatePool { ends: Vec::new(), ..*pool };
         let local = finite(locally.best(&train.field).ok_or_else(none)?, round)?;
         train.look(&local, pool, pool.binned, tables)?;
         let tie = best_tie(pool, &train.field, &train.before);
@@ -120,7 +126,7 @@ impl Ensemble for Growing<'_> {
             side.look(&local, pool, binned, tables)?;
             side.tie(tie.as_ref(), tables)
         });
-        steps.push(Step { looks: local.looks, values: local.values, tie });
+        steps.push(BoostedRound { looks: local.looks, values: local.values, tie });
         Ok(Round {
             objective,
             gradient_norm: local.gain.sqrt(),
@@ -132,8 +138,8 @@ impl Ensemble for Growing<'_> {
 }
 
 /// The function of neighbours' beliefs that comes nearest to the working responses.
-fn best_tie(pool: &Pool<'_>, field: &Field<'_>, beliefs: &[f64]) -> Option<Tie> {
-    let mut best: Option<(f64, Tie)> = None;
+fn best_tie(pool: &CandidatePool<'_>, field: &NodeScores<'_>, beliefs: &[f64]) -> Option<NeighbourTerm> {
+    let mut best: Option<(f64, NeighbourTerm)> = None;
     for &(relation, head) in &pool.ends {
         let (outcomes, n) = pool.end_sides(relation, head);
         for label in 0..outcomes {
@@ -157,7 +163,7 @@ fn best_tie(pool: &Pool<'_>, field: &Field<'_>, beliefs: &[f64]) -> Option<Tie> 
             if gain > best.as_ref().map_or(0.0, |(gain, _)| *gain) {
                 symmetrise(&mut slopes, n);
                 symmetrise(&mut constants, n);
-                best = Some((gain, Tie { relation, head, label: label as u32, slopes, constants }));
+                best = Some((gain, NeighbourTerm { relation, head, label: label as u32, slopes, constants }));
             }
         }
     }

@@ -5,17 +5,17 @@ pub(crate) mod pseudo_likelihood_loss;
 
 use std::sync::Mutex;
 
-use crf_core::{Error, Fit, Learner, Problem, Result, Run, Seed, Trace, require};
+use crf_core::{Error, Fit, FitContext, Learner, Problem, Result, Seed, Trace, require};
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::boosting::gradient_tree_boosting::likelihood_loss::BoostedChains;
-use crate::boosting::gradient_tree_boosting::loss::{Functional, Leaf};
+use crate::boosting::gradient_tree_boosting::likelihood_loss::LikelihoodLoss;
+use crate::boosting::gradient_tree_boosting::loss::{BoostingLoss, Leaf};
 use crate::boosting::gradient_tree_boosting::model::TreeModel;
-use crate::boosting::gradient_tree_boosting::pseudo_likelihood_loss::{Ahead, BoostedPatches};
+use crate::boosting::gradient_tree_boosting::pseudo_likelihood_loss::{Ahead, PseudoLikelihoodLoss};
 use crate::boosting::rounds::{Ensemble, Round, boost};
 use crate::boosting::trees::{Attributes, Binned, Grower, Memory, Symbols, Tree, Weighing};
 
@@ -115,7 +115,7 @@ impl Learner for GradientTreeBoosting {
         require(share(self.columns), "columns", "above 0 and at most 1", self.columns)
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let (map, train) = (problem.map, problem.train);
         let refuse = |what: &str| Err(Error::Unsupported { tag: TAG, what: what.into() });
         if !train.data().is_chains() {
@@ -144,7 +144,7 @@ impl GradientTreeBoosting {
         problem: &Problem<'_>,
         attributes: &Attributes,
         asks: bool,
-        run: &mut Run<'_>,
+        run: &mut FitContext<'_>,
     ) -> Result<(Trace, Vec<Tree>)> {
         let n_labels = problem.map.schema().n_labels(0);
         let valid = problem.valid.filter(|_| self.patience > 0);
@@ -181,10 +181,10 @@ impl GradientTreeBoosting {
         problem: &Problem<'a>,
         attributes: &'a Attributes,
         asks: bool,
-    ) -> Result<Box<dyn Functional + 'a>> {
-        let patches = |ahead| BoostedPatches::new(problem, attributes, asks, ahead, TAG);
+    ) -> Result<Box<dyn BoostingLoss + 'a>> {
+        let patches = |ahead| PseudoLikelihoodLoss::new(problem, attributes, asks, ahead, TAG);
         Ok(match self.gradient {
-            Gradient::Likelihood => Box::new(BoostedChains::new(problem, attributes, asks, self.leaf, TAG)?),
+            Gradient::Likelihood => Box::new(LikelihoodLoss::new(problem, attributes, asks, self.leaf, TAG)?),
             Gradient::PseudoLikelihood => Box::new(patches(Ahead::Known)?),
             Gradient::Poster => Box::new(patches(Ahead::Poster)?),
             Gradient::Recurrent => Box::new(patches(Ahead::Unknown)?),
@@ -197,8 +197,8 @@ struct Trees<'a> {
     learner: &'a GradientTreeBoosting,
     seed: Seed,
     grower: Grower<'a>,
-    train: Box<dyn Functional + 'a>,
-    valid: Option<Box<dyn Functional + 'a>>,
+    train: Box<dyn BoostingLoss + 'a>,
+    valid: Option<Box<dyn BoostingLoss + 'a>>,
     n_labels: usize,
     sampled: Vec<bool>,           // [positions]
     trees: Vec<Tree>,             // [rounds × labels]

@@ -1,4 +1,4 @@
-use crf_core::{Fit, Learner, Problem, Result, Run, Trace};
+use crf_core::{Fit, FitContext, Learner, Problem, Result, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,13 +47,13 @@ impl LogitBoost {
         &self,
         tag: &'static str,
         problem: &Problem<'_>,
-        run: &mut Run<'_>,
+        run: &mut FitContext<'_>,
     ) -> Result<(AdditiveModel, Trace)> {
         fit(&self.stumps(), tag, false, problem, run)
     }
 
     /// The state functions that the weak learners look at, ascending: what boosting selects for another learner.
-    pub fn select(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Vec<u32>> {
+    pub fn select(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Vec<u32>> {
         Ok(self.boost("logit-boost", problem, run)?.0.functions())
     }
 }
@@ -64,7 +64,7 @@ impl Learner for LogitBoost {
         check(&self.stumps())
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let (model, trace) = self.boost("logit-boost", problem, run)?;
         Ok(Fit { model: Box::new(model), trace })
     }

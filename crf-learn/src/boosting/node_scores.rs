@@ -1,11 +1,12 @@
 use crf_core::{
-    Corpus, EdgeTables, Error, FeatureMap, Inference, Label, Messages, Potentials, Result, Scratch, Tables,
+    EdgeTables, EncodedDataset, Error, FeatureMap, Inference, Label, Messages, Potentials, Result, Scratch,
+    Tables,
 };
 use rayon::prelude::*;
 
-use crate::boosting::boosted_random_field::model::{Tie, for_each_count};
+use crate::boosting::boosted_random_field::model::{NeighbourTerm, for_each_count};
 use crate::boosting::trees::{Attributes, Binned, Sum};
-use crate::boosting::weak_learner::{Looks, Weak, for_each_neighbour, working};
+use crate::boosting::weak_learner::{Question, WeakLearner, for_each_neighbour, working};
 use crate::objectives::labels::{all_labels, refuse_foreign};
 use crate::objectives::pseudo_likelihood::log_loss;
 
@@ -48,7 +49,7 @@ impl RelationTables {
 }
 
 /// The relation of each edge of all sequences; empty where there is one relation alone.
-pub(crate) fn relations(x: &Corpus) -> Vec<Vec<u32>> {
+pub(crate) fn relations(x: &EncodedDataset) -> Vec<Vec<u32>> {
     let several = x.data().schema().relations().len() > 1;
     let of = |i| {
         let shape = x.data().shape(i);
@@ -58,8 +59,8 @@ pub(crate) fn relations(x: &Corpus) -> Vec<Vec<u32>> {
 }
 
 /// Scores of the labels of all nodes, messages between them, and what LogitBoost works on: eqs. 6 to 8 of Liao et al. (2007).
-pub(crate) struct Field<'a> {
-    x: &'a Corpus,
+pub(crate) struct NodeScores<'a> {
+    x: &'a EncodedDataset,
     inference: Option<&'a dyn Inference>, // what passes messages, if any are wanted
     sweeps: u32,
     truth: Vec<Label>, // [positions]
@@ -72,10 +73,10 @@ pub(crate) struct Field<'a> {
     bins: Vec<u32>,          // [positions] of one attribute
 }
 
-impl<'a> Field<'a> {
+impl<'a> NodeScores<'a> {
     /// A field in which all labels are equally likely; `inference` passes messages unless it is left out.
     pub(crate) fn new(
-        x: &'a Corpus,
+        x: &'a EncodedDataset,
         inference: Option<&'a dyn Inference>,
         sweeps: u32,
         tag: &'static str,
@@ -92,10 +93,10 @@ impl<'a> Field<'a> {
             let shape = data.shape(i);
             inference.map_or(Ok(()), |inference| inference.supports(&shape))?;
             let start = at[at.len() - 1];
-            at.extend((1..=shape.n_nodes()).map(|n| start + shape.node_at(n)));
+            at.extend((1..=shape.n_nodes()).map(|n| start + shape.node_offset(n)));
         }
         let n = at[at.len() - 1];
-        Ok(Field {
+        Ok(NodeScores {
             x,
             inference,
             sweeps,
@@ -116,7 +117,7 @@ impl<'a> Field<'a> {
         &self.working[self.at[t]..self.at[t + 1]]
     }
 
-    /// The sum of [`Field::working`] over all nodes of a kind.
+    /// The sum of [`NodeScores::working`] over all nodes of a kind.
     pub(crate) fn total(&self, kind: u16) -> Vec<Sum> {
         let data = self.x.data();
         let mut total = vec![Sum::default(); data.schema().n_labels(kind)];
@@ -148,15 +149,15 @@ impl<'a> Field<'a> {
     }
 
     /// Adds a weak learner that looks at an attribute, or at nothing, to the scores of nodes of its kind.
-    pub(crate) fn add(&mut self, weak: &Weak, attributes: &Attributes, binned: &Binned, kind: u16) {
+    pub(crate) fn add(&mut self, weak: &WeakLearner, attributes: &Attributes, binned: &Binned, kind: u16) {
         self.bins.clear();
         let cut = match weak.looks {
-            Looks::Relation { .. } => return,
-            Looks::Nothing { .. } => {
+            Question::Relation { .. } => return,
+            Question::Nothing { .. } => {
                 self.bins.resize(self.truth.len(), 0);
                 None
             }
-            Looks::Attribute { attribute, cut } => {
+            Question::Attribute { attribute, cut } => {
                 let a = attribute as usize;
                 self.bins.resize(self.truth.len(), attributes.default_bin(a));
                 binned.column(a).iter().for_each(|&(t, bin)| self.bins[t as usize] = bin);
@@ -212,7 +213,7 @@ impl<'a> Field<'a> {
     }
 
     /// Adds a function of the neighbours' beliefs to the scores.
-    pub(crate) fn add_tie(&mut self, tie: &Tie, beliefs: &[f64]) {
+    pub(crate) fn add_tie(&mut self, tie: &NeighbourTerm, beliefs: &[f64]) {
         let mut scores = std::mem::take(&mut self.scores);
         self.for_each_count(tie.relation, tie.head, tie.label as usize, beliefs, |t, m| {
             tie.add(m, &mut scores[self.at[t]..self.at[t + 1]]);
@@ -222,8 +223,18 @@ impl<'a> Field<'a> {
 
     /// Passes messages, and gives −Σ log p(y | evidence), after which the field knows what to work on.
     pub(crate) fn evaluate(&mut self, tables: &RelationTables) -> Result<f64> {
-        let Field {
-            x, inference, sweeps, truth, relations, at, scores, working: all, beliefs, messages, ..
+        let NodeScores {
+            x,
+            inference,
+            sweeps,
+            truth,
+            relations,
+            at,
+            scores,
+            working: all,
+            beliefs,
+            messages,
+            ..
         } = self;
         let data = x.data();
         let (mut left_scores, mut left, mut left_beliefs) = (&mut scores[..], &mut all[..], &mut beliefs[..]);
@@ -246,10 +257,10 @@ impl<'a> Field<'a> {
             let (mut loss, weight) = (0.0, data.weight(i));
             beliefs.copy_from_slice(scores);
             for (n, &truth) in truth.iter().enumerate() {
-                let range = shape.node_at(n)..shape.node_at(n + 1);
+                let range = shape.node_offset(n)..shape.node_offset(n + 1);
                 let p = &mut beliefs[range.clone()];
                 if inference.is_some() {
-                    let mu = &messages.mu[shape.message_at(n)..shape.message_at(n + 1)];
+                    let mu = &messages.mu[shape.message_offset(n)..shape.message_offset(n + 1)];
                     for mu in mu.chunks(p.len()) {
                         p.iter_mut().zip(mu).for_each(|(p, mu)| *p += mu.max(f64::MIN_POSITIVE).ln());
                     }

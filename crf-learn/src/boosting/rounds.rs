@@ -1,4 +1,4 @@
-use crf_core::{Iteration, Next, Result, Run, Stop, Trace};
+use crf_core::{FitContext, Iteration, Result, Stop, Trace};
 
 use crate::training::patience::Patience;
 
@@ -29,7 +29,7 @@ pub(crate) fn boost(
     ensemble: &mut dyn Ensemble,
     rounds: u32,
     patience: u32,
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
 ) -> Result<(Trace, usize)> {
     let (mut patience, mut iterations, mut best) = (Patience::new(patience), Vec::new(), 0);
     let stop = loop {
@@ -50,13 +50,13 @@ pub(crate) fn boost(
         if holdout.is_none_or(|loss| patience.see(loss)) {
             best = iterations.len();
         }
-        if next == Next::Stop {
+        if next.is_break() {
             break Stop::Observer;
         }
         if done {
             break Stop::Converged;
         }
-        if holdout.is_some() && patience.is_tired() {
+        if holdout.is_some() && patience.is_exhausted() {
             break Stop::Holdout;
         }
         if round == rounds {

@@ -1,12 +1,12 @@
-use crf_core::{Error, Fit, Learner, Problem, Result, Run, Trace, require};
+use crf_core::{Error, Fit, FitContext, Learner, Problem, Result, Trace, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::boosting::additive_model::AdditiveModel;
-use crate::boosting::node_scores::{Field, RelationTables};
+use crate::boosting::node_scores::{NodeScores, RelationTables};
 use crate::boosting::rounds::{Ensemble, Round, boost};
 use crate::boosting::trees::{Attributes, Binned};
-use crate::boosting::weak_learner::{Looks, Pool, Weak, finite};
+use crate::boosting::weak_learner::{CandidatePool, Question, WeakLearner, finite};
 
 /// Boosting of fields on any graph, with what neighbours say about themselves as evidence (Liao, Choudhury, Fox & Kautz 2007).
 ///
@@ -62,7 +62,7 @@ impl Learner for VirtualEvidenceBoosting {
         check(self)
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let (model, trace) = fit(self, "virtual-evidence-boosting", true, problem, run)?;
         Ok(Fit { model: Box::new(model), trace })
     }
@@ -84,7 +84,7 @@ pub(crate) fn fit(
     tag: &'static str,
     neighbours: bool,
     problem: &Problem<'_>,
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
 ) -> Result<(AdditiveModel, Trace)> {
     let refuse = |what: &str| Err(Error::Unsupported { tag, what: what.into() });
     if problem.start.is_some() {
@@ -108,12 +108,12 @@ fn grow(
     neighbours: bool,
     problem: &Problem<'_>,
     attributes: &Attributes,
-    run: &mut Run<'_>,
-) -> Result<(Trace, Vec<Weak>)> {
+    run: &mut FitContext<'_>,
+) -> Result<(Trace, Vec<WeakLearner>)> {
     let binned = Binned::new(attributes, problem.train);
-    let pool = Pool::new(attributes, &binned, problem.map, neighbours);
+    let pool = CandidatePool::new(attributes, &binned, problem.map, neighbours);
     let passing = (!pool.ends.is_empty()).then_some(problem.inference);
-    let field = |x| Field::new(x, passing, of.sweeps, tag);
+    let field = |x| NodeScores::new(x, passing, of.sweeps, tag);
     let valid = problem.valid.filter(|_| of.patience > 0);
     let valid = valid.map(|x| Ok::<_, Error>((field(x)?, Binned::new(attributes, x)))).transpose()?;
     let links = problem.map.state();
@@ -147,21 +147,21 @@ fn grow(
 struct Stumps<'a> {
     shrinkage: f64,
     min_gain: f64,
-    train: Field<'a>,
-    valid: Option<(Field<'a>, Binned)>,
+    train: NodeScores<'a>,
+    valid: Option<(NodeScores<'a>, Binned)>,
     tables: RelationTables,
-    pool: Pool<'a>,
+    pool: CandidatePool<'a>,
     kinds: Vec<u16>, // that have an intercept
-    weak: Vec<Weak>,
+    weak: Vec<WeakLearner>,
     ends: Vec<usize>, // [rounds] how many there were after each
 }
 
 impl Stumps<'_> {
     /// Adds a weak learner to the ensemble.
-    fn add(&mut self, mut weak: Weak) {
+    fn add(&mut self, mut weak: WeakLearner) {
         let Stumps { train, valid, tables, pool, .. } = self;
         weak.values.iter_mut().for_each(|value| *value *= self.shrinkage);
-        if let Looks::Relation { relation, head } = weak.looks {
+        if let Question::Relation { relation, head } = weak.looks {
             tables.add(relation, head, &weak.values, pool.sides(weak.looks));
         }
         let kind = pool.kind(weak.looks);

@@ -2,12 +2,12 @@ use crf_core::{FeatureMap, Messages, Result, Shape};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::boosting::node_scores::Field;
+use crate::boosting::node_scores::NodeScores;
 use crate::boosting::trees::{Attributes, Binned, Sum};
 
 /// What a weak learner looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Looks {
+pub(crate) enum Question {
     /// At nothing: what all nodes of a kind have in common.
     Nothing {
         /// The kind.
@@ -31,8 +31,8 @@ pub(crate) enum Looks {
 
 /// A weak learner: a value for each label at each outcome of what it looks at.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Weak {
-    pub(crate) looks: Looks,
+pub(crate) struct WeakLearner {
+    pub(crate) looks: Question,
     /// By how much it lowers the weighted squared error.
     pub(crate) gain: f64,
     /// Outcome, then label.
@@ -40,7 +40,7 @@ pub(crate) struct Weak {
 }
 
 /// Everything weak learners can look at.
-pub(crate) struct Pool<'a> {
+pub(crate) struct CandidatePool<'a> {
     pub(crate) attributes: &'a Attributes,
     pub(crate) binned: &'a Binned,
     pub(crate) map: &'a FeatureMap,
@@ -58,7 +58,7 @@ pub(crate) fn tied(map: &FeatureMap) -> impl Iterator<Item = u16> + '_ {
     (0..map.schema().relations().len() as u16).filter(tied)
 }
 
-impl<'a> Pool<'a> {
+impl<'a> CandidatePool<'a> {
     /// All attributes, and the relations that there is a transition feature for.
     pub(crate) fn new(
         attributes: &'a Attributes,
@@ -67,20 +67,20 @@ impl<'a> Pool<'a> {
         relations: bool,
     ) -> Self {
         let all = tied(map).filter(|_| relations);
-        Pool { attributes, binned, map, ends: all.flat_map(|r| [(r, true), (r, false)]).collect() }
+        CandidatePool { attributes, binned, map, ends: all.flat_map(|r| [(r, true), (r, false)]).collect() }
     }
 
     /// How many labels those have who are looked at, and those who look.
-    pub(crate) fn sides(&self, looks: Looks) -> (usize, usize) {
+    pub(crate) fn sides(&self, looks: Question) -> (usize, usize) {
         let schema = self.map.schema();
         match looks {
-            Looks::Nothing { kind } => (1, schema.n_labels(kind)),
-            Looks::Attribute { attribute, cut } => {
+            Question::Nothing { kind } => (1, schema.n_labels(kind)),
+            Question::Attribute { attribute, cut } => {
                 let a = attribute as usize;
                 let outcomes = if cut.is_some() { 2 } else { self.attributes.n_bins(a) };
                 (outcomes, schema.n_labels(self.attributes.kind(a, self.map.state())))
             }
-            Looks::Relation { relation, head } => self.end_sides(relation, head),
+            Question::Relation { relation, head } => self.end_sides(relation, head),
         }
     }
 
@@ -91,11 +91,13 @@ impl<'a> Pool<'a> {
     }
 
     /// The kind of node that looks at an attribute.
-    pub(crate) fn kind(&self, looks: Looks) -> u16 {
+    pub(crate) fn kind(&self, looks: Question) -> u16 {
         match looks {
-            Looks::Nothing { kind } => kind,
-            Looks::Attribute { attribute, .. } => self.attributes.kind(attribute as usize, self.map.state()),
-            Looks::Relation { relation, head } => {
+            Question::Nothing { kind } => kind,
+            Question::Attribute { attribute, .. } => {
+                self.attributes.kind(attribute as usize, self.map.state())
+            }
+            Question::Relation { relation, head } => {
                 let relation = &self.map.schema().relations()[usize::from(relation)];
                 if head { relation.head } else { relation.tail }
             }
@@ -104,23 +106,23 @@ impl<'a> Pool<'a> {
 
     /// The weak learner with the least weighted squared error, by the sums of eq. 9 of Liao et al. (2007); `None` when there is
     /// nothing to look at.
-    pub(crate) fn best(&self, field: &Field<'_>) -> Option<Weak> {
+    pub(crate) fn best(&self, field: &NodeScores<'_>) -> Option<WeakLearner> {
         let totals: Vec<Vec<Sum>> =
             (0..self.map.schema().kinds().len()).map(|kind| field.total(kind as u16)).collect();
         let local = (0..self.attributes.len()).into_par_iter().map(|a| self.attribute(a, field, &totals));
         let neighbours = self.ends.par_iter().map(|&(relation, head)| self.relation(relation, head, field));
-        let all: Vec<Weak> = local.chain(neighbours).collect();
+        let all: Vec<WeakLearner> = local.chain(neighbours).collect();
         // Of equals the first.
         all.into_iter().reduce(|best, next| if next.gain > best.gain { next } else { best })
     }
 
     /// What all nodes of a kind have in common; weak learners that come after it are not chosen for that.
-    pub(crate) fn constant(&self, kind: u16, field: &Field<'_>) -> Weak {
+    pub(crate) fn constant(&self, kind: u16, field: &NodeScores<'_>) -> WeakLearner {
         let total = field.total(kind);
-        Weak::new(Looks::Nothing { kind }, &total, total.len())
+        WeakLearner::new(Question::Nothing { kind }, &total, total.len())
     }
 
-    fn attribute(&self, a: usize, field: &Field<'_>, totals: &[Vec<Sum>]) -> Weak {
+    fn attribute(&self, a: usize, field: &NodeScores<'_>, totals: &[Vec<Sum>]) -> WeakLearner {
         let total = &totals[usize::from(self.attributes.kind(a, self.map.state()))];
         let (n_bins, n) = (self.attributes.n_bins(a), total.len());
         let mut sums = vec![Sum::default(); n_bins * n];
@@ -136,12 +138,12 @@ impl<'a> Pool<'a> {
         }
         let attribute = a as u32;
         if !self.attributes.is_number(a) {
-            return Weak::new(Looks::Attribute { attribute, cut: None }, &sums, n);
+            return WeakLearner::new(Question::Attribute { attribute, cut: None }, &sums, n);
         }
         // The best cut for all labels together.
         let mut sides = vec![Sum::default(); 2 * n];
         sides[n..].copy_from_slice(total);
-        let mut best = Weak::new(Looks::Attribute { attribute, cut: Some(0) }, &sides, n);
+        let mut best = WeakLearner::new(Question::Attribute { attribute, cut: Some(0) }, &sides, n);
         for cut in 1..n_bins {
             for k in 0..n {
                 let bin = sums[(cut - 1) * n + k];
@@ -149,14 +151,14 @@ impl<'a> Pool<'a> {
                 sides[n + k] = sides[n + k].minus(bin);
             }
             if worth(&sides) > best.gain {
-                best = Weak::new(Looks::Attribute { attribute, cut: Some(cut as u32) }, &sides, n);
+                best = WeakLearner::new(Question::Attribute { attribute, cut: Some(cut as u32) }, &sides, n);
             }
         }
         best
     }
 
-    fn relation(&self, relation: u16, head: bool, field: &Field<'_>) -> Weak {
-        let looks = Looks::Relation { relation, head };
+    fn relation(&self, relation: u16, head: bool, field: &NodeScores<'_>) -> WeakLearner {
+        let looks = Question::Relation { relation, head };
         let (outcomes, n) = self.sides(looks);
         let mut sums = vec![Sum::default(); outcomes * n];
         field.for_each_neighbour(relation, head, |t, evidence, ties| {
@@ -166,17 +168,17 @@ impl<'a> Pool<'a> {
                 }
             }
         });
-        Weak::new(looks, &sums, n)
+        WeakLearner::new(looks, &sums, n)
     }
 }
 
-impl Weak {
+impl WeakLearner {
     /// The weak learner whose values minimise the weighted squared error, given Σ w z c and Σ w c of each outcome and label.
-    fn new(looks: Looks, sums: &[Sum], n_labels: usize) -> Self {
+    fn new(looks: Question, sums: &[Sum], n_labels: usize) -> Self {
         let mut values: Vec<f64> =
             sums.iter().map(|sum| if sum.h > LEAST { sum.g / sum.h } else { 0.0 }).collect();
         symmetrise(&mut values, n_labels);
-        Weak { looks, gain: worth(sums), values }
+        WeakLearner { looks, gain: worth(sums), values }
     }
 }
 
@@ -231,7 +233,7 @@ pub(crate) fn for_each_neighbour(
 }
 
 /// Refuses what has no finite values.
-pub(crate) fn finite(weak: Weak, round: u32) -> Result<Weak> {
+pub(crate) fn finite(weak: WeakLearner, round: u32) -> Result<WeakLearner> {
     if weak.values.iter().all(|value| value.is_finite()) {
         return Ok(weak);
     }
@@ -256,14 +258,14 @@ mod tests {
         let (map, x) = (&encoded.map, &encoded.corpus);
         let attributes = Attributes::new(map.state(), x, 64);
         let binned = Binned::new(&attributes, x);
-        let pool = Pool::new(&attributes, &binned, map, true);
-        let mut field = Field::new(x, None, 1, "test").unwrap();
+        let pool = CandidatePool::new(&attributes, &binned, map, true);
+        let mut field = NodeScores::new(x, None, 1, "test").unwrap();
         // Everybody tells the next one what word it saw.
         for i in 0..x.len() {
             let shape = x.data().shape(i);
             let words = x.data().sequence(i).symbol(2);
             let mut messages = Messages::default();
-            messages.lambda.resize(shape.message_at(shape.n_nodes()), 0.0);
+            messages.lambda.resize(shape.message_offset(shape.n_nodes()), 0.0);
             for n in 1..shape.n_nodes() {
                 messages.lambda[shape.incidence(n, 0).opposite + words[n - 1] as usize] = 1.0;
             }

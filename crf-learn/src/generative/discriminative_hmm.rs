@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, EdgeBeliefs, EdgeTables, Fit, Iteration, Label, Learner, Model, Next, Potentials, Problem,
-    Result, Run, Scratch, Shape, Stop, Tables, Trace, require,
+    Beliefs, EdgeBeliefs, EdgeTables, Fit, FitContext, Iteration, Label, Learner, Model, Potentials, Problem,
+    Result, Scratch, Shape, Stop, Tables, Trace, require,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -48,7 +48,7 @@ impl Learner for DiscriminativeHmm {
         require(positive, "step", "a finite number above 0", self.step)
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let mut model = self.beginning().estimate(problem.train, problem.map)?;
         let mut moved = model.clone();
         let mut parameters = parameters(&model);
@@ -87,7 +87,7 @@ impl Learner for DiscriminativeHmm {
             };
             let next = run.observe(&line);
             trace.push(line);
-            if next == Next::Stop {
+            if next.is_break() {
                 stop = Stop::Observer;
                 break;
             }

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use crf_core::{
-    BoundModel, Corpus, EdgeTables, Error, FeatureMap, Fit, FittedFeatures, Label, Learner, LogLinear, Model,
-    Potentials, Problem, Result, Run, Schema, Scratch, Shape, Stop, Tables, Target, Trace, require,
+    BoundModel, EdgeTables, EncodedDataset, Error, FeatureMap, Fit, FitContext, FittedFeatures, Label,
+    Learner, LogLinear, Model, Potentials, Problem, Result, Schema, Scratch, Shape, Stop, Tables, Target,
+    Trace, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,14 +59,14 @@ impl Learner for Hmm {
         require(positive(self.sigma_floor), "sigma_floor", "a finite number above 0", self.sigma_floor)
     }
 
-    fn fit(&self, problem: &Problem<'_>, _run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
         let model = Box::new(self.estimate(problem.train, problem.map)?);
         Ok(Fit { model, trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
     }
 }
 
 /// The label of every position; unlabelled ones and graphs other than chains are refused.
-pub(crate) fn complete_labels(x: &Corpus) -> Result<Vec<Label>> {
+pub(crate) fn complete_labels(x: &EncodedDataset) -> Result<Vec<Label>> {
     if !x.data().is_chains() {
         return Err(Error::Unsupported { tag: "hmm", what: "models chains only".into() });
     }
@@ -81,7 +82,7 @@ pub(crate) fn complete_labels(x: &Corpus) -> Result<Vec<Label>> {
 
 impl Hmm {
     /// The model by counting.
-    pub(crate) fn estimate(&self, x: &Corpus, map: &Arc<FeatureMap>) -> Result<HmmModel> {
+    pub(crate) fn estimate(&self, x: &EncodedDataset, map: &Arc<FeatureMap>) -> Result<HmmModel> {
         let links = map.state();
         let n_labels = map.schema().n_labels(0);
         let labels = complete_labels(x)?;
@@ -122,7 +123,7 @@ impl Hmm {
         Ok(model)
     }
 
-    fn fit_chain(&self, x: &Corpus, labels: &[Label], model: &mut HmmModel) {
+    fn fit_chain(&self, x: &EncodedDataset, labels: &[Label], model: &mut HmmModel) {
         let n = model.start.len();
         for i in 0..x.len() {
             let (labels, weight) = (&labels[x.data().range(i)], x.data().weight(i));
@@ -192,7 +193,7 @@ struct Statistics {
 
 impl Statistics {
     fn of<'n>(
-        x: &Corpus,
+        x: &EncodedDataset,
         labels: &[Label],
         n_functions: usize,
         n_labels: usize,
@@ -341,7 +342,7 @@ impl Model for HmmModel {
         Arc::make_mut(&mut self.map).restore(features)
     }
 
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         let schema: &Schema = self.map.schema();
         if schema != &**x.data().schema() || !x.data().is_chains() {
             return Err(Error::data(
@@ -349,7 +350,7 @@ impl Model for HmmModel {
             ));
         }
         let n = self.start.len();
-        Ok(Box::new(Bound { model: self, x, table_at: [0, n * n], version: Tables::new_version() }))
+        Ok(Box::new(Bound { model: self, x, table_offset: [0, n * n], version: Tables::new_version() }))
     }
 
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
@@ -384,8 +385,8 @@ struct Node(Vec<f64>);
 
 struct Bound<'a> {
     model: &'a HmmModel,
-    x: &'a Corpus,
-    table_at: [usize; 2],
+    x: &'a EncodedDataset,
+    table_offset: [usize; 2],
     version: u64,
 }
 
@@ -409,7 +410,7 @@ impl BoundModel for Bound<'_> {
         }
         node.iter_mut().zip(&model.start).for_each(|(node, start)| *node += start);
         let shape = Shape::Chain { len: range.len(), labels: n };
-        let (values, starts) = (model.transition.as_slice(), self.table_at.as_slice());
+        let (values, starts) = (model.transition.as_slice(), self.table_offset.as_slice());
         Potentials::new(
             shape,
             node,

@@ -1,7 +1,8 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
-    Error, FeatureMap, Fit, Iteration, Learner, Next, Problem, Result, Run, Stop, Trace, require,
+    Error, FeatureMap, Fit, FitContext, Iteration, Learner, Problem, Result, Stop, Trace, require,
 };
 use linfa::prelude::Fit as _;
 use linfa_logistic::MultiLogisticRegression;
@@ -9,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::local::positions::{Linear, Nodes, fit_local};
-use crate::objectives::pseudo_likelihood::Conditionals;
-use crate::optimizers::optimizer::{Function as _, Point};
+use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
+use crate::optimizers::optimizer::{CostFunction as _, Point};
 use crate::optimizers::penalised::{Penalised, Penalty};
 
 /// Multinomial logistic regression of each position by itself, through linfa.
@@ -47,7 +48,7 @@ impl Learner for Logistic {
         require(fine, "tolerance", "a finite number above 0", self.tolerance)
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let cells = |n_rows: usize, n_columns: usize| n_rows.saturating_mul(n_columns);
         let start = problem.start_weights()?;
         let model = fit_local("logistic", problem, !self.exempt_intercepts, cells, |nodes| {
@@ -56,7 +57,7 @@ impl Learner for Logistic {
         let n_state = problem.map.state().len();
         let (map, _) = problem.map.narrow(|k| k < n_state);
         let local = Problem { map: &Arc::new(map), forbidden: None, ..*problem };
-        let mut f = Penalised::new(Conditionals::new(&local)?, &self.penalty(), local.map);
+        let mut f = Penalised::new(PseudoLikelihoodObjective::new(&local)?, &self.penalty(), local.map);
         let mut at = Point::new(model.weights()[..n_state].to_vec());
         f.evaluate(&mut at)?;
         let record = Iteration {
@@ -70,10 +71,10 @@ impl Learner for Logistic {
             seconds: run.seconds(),
         };
         let stop = match run.observe(&record) {
-            Next::Stop => Stop::Observer,
+            ControlFlow::Break(()) => Stop::Observer,
             // linfa sums in another order, so what it took for small enough may be a little larger here.
-            Next::Continue if at.gradient_norm <= 2.0 * self.tolerance => Stop::Converged,
-            Next::Continue => Stop::Budget,
+            ControlFlow::Continue(()) if at.gradient_norm <= 2.0 * self.tolerance => Stop::Converged,
+            ControlFlow::Continue(()) => Stop::Budget,
         };
         Ok(Fit { model: Box::new(model), trace: Trace { iterations: vec![record], stop } })
     }

@@ -1,4 +1,4 @@
-use crf_core::{Corpus, Error, FeatureMap, Label, LogLinear, Problem, Result};
+use crf_core::{EncodedDataset, Error, FeatureMap, Label, LogLinear, Problem, Result};
 use linfa::DatasetBase;
 use ndarray::{Array1, Array2};
 
@@ -86,7 +86,7 @@ impl Nodes {
             ));
         }
         let constants: Vec<(u32, f64)> =
-            x.node_base().iter().copied().filter(|(g, _)| links.owner(*g) == kind).collect();
+            x.constant_state().iter().copied().filter(|(g, _)| links.owner(*g) == kind).collect();
         let mut functions: Vec<u32> = mine.into_iter().filter(|&g| !links.is_constant(g)).collect();
         let n_varying = functions.len();
         if with_constants {
@@ -133,7 +133,7 @@ impl Nodes {
 }
 
 /// The positions of the nodes of a kind, each as often as its sequence counts.
-fn repetitions(tag: &'static str, x: &Corpus, kind: u16) -> Result<Vec<usize>> {
+fn repetitions(tag: &'static str, x: &EncodedDataset, kind: u16) -> Result<Vec<usize>> {
     let mut positions = Vec::new();
     for i in 0..x.len() {
         let (shape, weight, start) = (x.data().shape(i), x.data().weight(i), x.data().range(i).start);

@@ -1,4 +1,4 @@
-use crf_core::{Error, Fit, Learner, Problem, Result, Run, Stop, Trace, require};
+use crf_core::{Error, Fit, FitContext, Learner, Problem, Result, Stop, Trace, require};
 use linfa::dataset::AsSingleTargets as _;
 use linfa::prelude::Fit as _;
 use linfa::{DatasetBase, ParamGuard as _};
@@ -40,7 +40,7 @@ impl Learner for Svc {
         Ok(())
     }
 
-    fn fit(&self, problem: &Problem<'_>, _run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
         let products = |n_rows: usize, n_columns: usize| n_rows.saturating_mul(n_rows.max(n_columns));
         let model = fit_local("svc", problem, false, products, |nodes| self.separate(nodes))?;
         Ok(Fit { model: Box::new(model), trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use crf_core::{Error, Fit, Learner, LogLinear, Problem, Result, Run, Stop, Trace};
+use crf_core::{Error, Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::log_linear::minimisation::Pairing;
-use crate::objectives::m_estimator::{Exponential, Form, Rho};
-use crate::objectives::pseudo_likelihood::Conditionals;
+use crate::log_linear::minimisation::Minimisation;
+use crate::objectives::m_estimator::{Form, MEstimatorObjective, ReferenceDistribution};
+use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 
 /// The M-estimator of Jeon and Lin (2006) over patches, which has no normaliser (Vail 2008, chapter 5).
 ///
@@ -23,7 +23,7 @@ pub struct MEstimator {
     pub reference: Reference,
     /// What the learners that minimise have in common.
     #[serde(flatten)]
-    pub pairing: Pairing,
+    pub pairing: Minimisation,
 }
 
 /// A distribution over the labels of a position.
@@ -48,18 +48,19 @@ impl Learner for MEstimator {
         self.pairing.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let mut trace = Trace { iterations: Vec::new(), stop: Stop::Direct };
         let (rho, log_rho) = match self.reference {
-            Reference::Uniform => (Rho::uniform(problem.map), vec![0.0; problem.map.len()]),
+            Reference::Uniform => (ReferenceDistribution::uniform(problem.map), vec![0.0; problem.map.len()]),
             Reference::Frequencies => frequencies(problem)?,
             Reference::Local => {
                 let (map, kept) = problem.map.narrow(|k| k < problem.map.state().len());
                 let local = Problem { map: &Arc::new(map), start: None, ..*problem };
                 let mut w = vec![0.0; kept.len()];
-                trace = self.pairing.minimise(Conditionals::new, &mut w, Vec::new(), &local, run)?;
+                trace =
+                    self.pairing.minimise(PseudoLikelihoodObjective::new, &mut w, Vec::new(), &local, run)?;
                 w.resize(problem.map.len(), 0.0);
-                (Rho::Local(w.clone()), w)
+                (ReferenceDistribution::Local(w.clone()), w)
             }
         };
         let mut w = match problem.start {
@@ -70,7 +71,7 @@ impl Learner for MEstimator {
         };
         if trace.stop != Stop::Observer {
             trace = self.pairing.minimise(
-                |problem| Exponential::new(self.form, &rho, problem),
+                |problem| MEstimatorObjective::new(self.form, &rho, problem),
                 &mut w,
                 trace.iterations,
                 problem,
@@ -83,7 +84,7 @@ impl Learner for MEstimator {
 }
 
 /// How often the labels of each kind of node occur, and the weights of intercepts that say the same.
-fn frequencies(problem: &Problem<'_>) -> Result<(Rho, Vec<f64>)> {
+fn frequencies(problem: &Problem<'_>) -> Result<(ReferenceDistribution, Vec<f64>)> {
     let (data, map) = (problem.train.data(), problem.map);
     let kinds = map.schema().kinds();
     let mut rho: Vec<Vec<f64>> = kinds.iter().map(|kind| vec![1.0; kind.labels.len()]).collect();
@@ -101,7 +102,7 @@ fn frequencies(problem: &Problem<'_>) -> Result<(Rho, Vec<f64>)> {
         rho.iter_mut().for_each(|share| *share /= total);
         for (label, share) in rho.iter().enumerate() {
             let of_kind =
-                problem.train.node_base().iter().filter(|(g, _)| map.state().owner(*g) as usize == kind);
+                problem.train.constant_state().iter().filter(|(g, _)| map.state().owner(*g) as usize == kind);
             let mut intercepts =
                 of_kind.filter_map(|&(g, value)| Some((map.state().find(g, label as u32)?, value)));
             let Some((k, value)) = intercepts.next() else {
@@ -112,5 +113,5 @@ fn frequencies(problem: &Problem<'_>) -> Result<(Rho, Vec<f64>)> {
             log_rho[k] = share.ln() / value;
         }
     }
-    Ok((Rho::Same(rho), log_rho))
+    Ok((ReferenceDistribution::Same(rho), log_rho))
 }

@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named_option};
-use crf_core::{Error, Fit, Iteration, LogLinear, Merged, Problem, Result, Run, Stop, Trace};
+use crf_core::{Error, Fit, FitContext, Iteration, LogLinear, MergedFeatures, Problem, Result, Stop, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::optimizers::lbfgs::Lbfgs;
 use crate::optimizers::optimizer::{Optimizer, StopRule, minimise};
 use crate::optimizers::owl_qn::OwlQn;
 use crate::optimizers::penalised::{Penalised, Penalty};
-use crate::training::early_stopping::Watch;
+use crate::training::early_stopping::EarlyStopping;
 
 /// What all learners have in common that minimise an objective: a penalty, an optimizer, and when to stop.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
-pub struct Pairing {
+pub struct Minimisation {
     /// λ₁ of λ₁‖w‖₁; at least 0.
     pub l1: f64,
     /// λ₂ of (λ₂/2)‖w‖²; at least 0.
@@ -35,7 +35,7 @@ pub struct Pairing {
     pub two_stage: bool,
 }
 
-impl Pairing {
+impl Minimisation {
     fn penalty(&self) -> Penalty {
         Penalty { l1: self.l1, l2: self.l2, exempt_intercepts: self.exempt_intercepts }
     }
@@ -58,10 +58,12 @@ impl Pairing {
 
     /// The features of a problem with those as one that the data do not tell apart, if there are such and it makes no
     /// difference: to ℓ1 penalties, coordinate by coordinate, and to validation data it does.
-    pub(crate) fn merged(&self, problem: &Problem<'_>) -> Option<Merged> {
+    pub(crate) fn merged(&self, problem: &Problem<'_>) -> Option<MergedFeatures> {
         let watched = self.patience > 0 && problem.valid.is_some();
         let rotates = self.optimizer.as_ref().is_none_or(|optimizer| optimizer.rotates());
-        (self.l1 == 0.0 && !watched && rotates).then(|| Merged::new(problem.map, problem.train)).flatten()
+        (self.l1 == 0.0 && !watched && rotates)
+            .then(|| MergedFeatures::new(problem.map, problem.train))
+            .flatten()
     }
 
     /// The log-linear model whose weights minimise the objective that `of` makes of a problem, or of its merged features.
@@ -69,8 +71,8 @@ impl Pairing {
         &self,
         of: impl Fn(&Problem<'a>) -> Result<O>,
         problem: &Problem<'a>,
-        merged: Option<&'a Merged>,
-        run: &mut Run<'_>,
+        merged: Option<&'a MergedFeatures>,
+        run: &mut FitContext<'_>,
     ) -> Result<Fit> {
         let mut w = problem.start_weights()?;
         let trace = match merged {
@@ -93,7 +95,7 @@ impl Pairing {
         w: &mut Vec<f64>,
         before: Vec<Iteration>,
         problem: &Problem<'a>,
-        run: &mut Run<'_>,
+        run: &mut FitContext<'_>,
     ) -> Result<Trace> {
         let penalty = self.penalty();
         let mut f = Penalised::new(of(problem)?, &penalty, problem.map);
@@ -106,13 +108,13 @@ impl Pairing {
             let transition = w.split_off(n_state);
             w.resize(dim, 0.0);
             f.set_free(0..n_state);
-            let watch = Watch::over_valid(self.patience, &of, problem)?;
+            let watch = EarlyStopping::over_valid(self.patience, &of, problem)?;
             trace = minimise(&mut f, w, optimizer, &self.stop, watch, trace.iterations, run)?;
             w[n_state..].copy_from_slice(&transition);
             f.set_free(n_state..dim);
         }
         if trace.stop != Stop::Observer {
-            let watch = Watch::over_valid(self.patience, &of, problem)?;
+            let watch = EarlyStopping::over_valid(self.patience, &of, problem)?;
             trace = minimise(&mut f, w, optimizer, &self.stop, watch, trace.iterations, run)?;
         }
         if !f.objective().was_exact() {

@@ -1,13 +1,13 @@
-use crf_core::{Fit, Learner, Problem, Result, Run};
+use crf_core::{Fit, FitContext, Learner, Problem, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::log_linear::minimisation::Pairing;
-use crate::objectives::likelihood::Likelihood;
+use crate::log_linear::minimisation::Minimisation;
+use crate::objectives::likelihood::LikelihoodObjective;
 
 /// Maximum conditional likelihood of a log-linear model, with an ℓ2, ℓ1 or elastic-net penalty (Vail 2008, §2.4).
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Mle(pub Pairing);
+pub struct Mle(pub Minimisation);
 
 crf_core::plugin!("learner", Mle, "mle");
 
@@ -17,8 +17,8 @@ impl Learner for Mle {
         self.0.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let merged = self.0.merged(problem);
-        self.0.fit(Likelihood::new, problem, merged.as_ref(), run)
+        self.0.fit(LikelihoodObjective::new, problem, merged.as_ref(), run)
     }
 }

@@ -1,16 +1,16 @@
-use crf_core::{Fit, Learner, Problem, Result, Run};
+use crf_core::{Fit, FitContext, Learner, Problem, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::log_linear::minimisation::Pairing;
-use crate::objectives::pseudo_likelihood::Conditionals;
+use crate::log_linear::minimisation::Minimisation;
+use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 
 /// Maximum pseudo-likelihood (Besag 1975): each label given the true labels of its neighbours.
 ///
 /// No inference is needed, so an iteration takes the same time on any graph; of chains and graphs that were drawn from
 /// the model it finds the weights as surely as maximum likelihood does, with more data. Every label must be known.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct PseudoLikelihood(pub Pairing);
+pub struct PseudoLikelihood(pub Minimisation);
 
 crf_core::plugin!("learner", PseudoLikelihood, "pseudo-likelihood");
 
@@ -20,8 +20,8 @@ impl Learner for PseudoLikelihood {
         self.0.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let merged = self.0.merged(problem);
-        self.0.fit(Conditionals::new, problem, merged.as_ref(), run)
+        self.0.fit(PseudoLikelihoodObjective::new, problem, merged.as_ref(), run)
     }
 }

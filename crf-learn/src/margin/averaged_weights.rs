@@ -4,18 +4,18 @@
 /// A change that comes after turns which weigh a in sum is missing from all of them, so the average over turns that weigh
 /// A in sum needs no more than v and Σ a·change, where turns count by their weight times their scale.
 #[derive(Debug)]
-pub(crate) struct Averaged {
+pub(crate) struct AveragedWeights {
     pub(crate) now: Vec<f64>,
     late: Vec<f64>, // the sum of all changes, each times the scaled turns before it
     scaled: f64,    // Σ weight · scale of all turns
     turns: f64,     // Σ weight of all turns
 }
 
-impl Averaged {
+impl AveragedWeights {
     /// Begins with `now`, before the first turn.
     pub(crate) fn new(now: Vec<f64>) -> Self {
         let late = vec![0.0; now.len()];
-        Averaged { now, late, scaled: 0.0, turns: 0.0 }
+        AveragedWeights { now, late, scaled: 0.0, turns: 0.0 }
     }
 
     /// Changes one of v.

@@ -1,8 +1,8 @@
 use std::ops::Range;
 
 use crf_core::{
-    ConstrainedTables, Corpus, Dataset, Error, Forbidden, Inference, Label, Potentials, Problem, Result,
-    Scorer, Scratch,
+    ConstrainedTables, Dataset, EncodedDataset, Error, Forbidden, Inference, Label, Potentials, Problem,
+    Result, Scorer, Scratch,
 };
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ const SHARDS: usize = 16;
 pub(crate) struct Decoder<'a> {
     scorer: Scorer<'a>,
     rule: Rule<'a>,
-    worker: Worker,
+    worker: DecoderMemory,
     shards: Vec<Shard>,
     difference: Vec<f64>, // [weights] all zero between calls
     touched: Vec<usize>,
@@ -30,7 +30,7 @@ pub(crate) struct Decoder<'a> {
 struct Rule<'a> {
     inference: &'a dyn Inference,
     forbidden: Option<&'a Forbidden>,
-    x: &'a Corpus,
+    x: &'a EncodedDataset,
     truth: Vec<Label>, // [positions]
     costs: Vec<f64>,   // [positions] of a wrong label
     loss: Loss,
@@ -38,7 +38,7 @@ struct Rule<'a> {
 
 /// Memory for one sequence.
 #[derive(Default)]
-struct Worker {
+struct DecoderMemory {
     potentials: Scratch,
     constrained: ConstrainedTables,
     inference: Scratch,
@@ -48,7 +48,7 @@ struct Worker {
 /// Some of the sequences, and what was found for each.
 struct Shard {
     sequences: Range<usize>,
-    worker: Worker,
+    worker: DecoderMemory,
     found: Vec<Label>, // [positions of the sequences]
     answers: Vec<Answer>,
     sum: Vec<f64>, // [weights] once it is asked for
@@ -79,14 +79,14 @@ impl<'a> Decoder<'a> {
 
     /// A decoder for the validation data, if there are any, which must have all labels too.
     pub(crate) fn of_valid(problem: &Problem<'a>, tag: &str) -> Result<Option<Self>> {
-        let rule = |valid: &'a Corpus| Rule::new(problem, valid, &Margin::default(), tag);
+        let rule = |valid: &'a EncodedDataset| Rule::new(problem, valid, &Margin::default(), tag);
         problem.valid.map(|valid| rule(valid).and_then(|rule| Decoder::with(problem, rule))).transpose()
     }
 
     fn with(problem: &Problem<'a>, rule: Rule<'a>) -> Result<Self> {
         let shard = |sequences| Shard {
             sequences,
-            worker: Worker::default(),
+            worker: DecoderMemory::default(),
             found: Vec::new(),
             answers: Vec::new(),
             sum: Vec::new(),
@@ -95,7 +95,7 @@ impl<'a> Decoder<'a> {
             scorer: Scorer::new(problem.map, rule.x)?,
             shards: deal(rule.x.data()).into_iter().map(shard).collect(),
             rule,
-            worker: Worker::default(),
+            worker: DecoderMemory::default(),
             difference: vec![0.0; problem.map.len()],
             touched: Vec::new(),
             warned: false,
@@ -210,7 +210,7 @@ impl<'a> Decoder<'a> {
 }
 
 impl<'a> Rule<'a> {
-    fn new(problem: &Problem<'a>, x: &'a Corpus, margin: &Margin, tag: &str) -> Result<Self> {
+    fn new(problem: &Problem<'a>, x: &'a EncodedDataset, margin: &Margin, tag: &str) -> Result<Self> {
         let (data, Problem { inference, forbidden, .. }) = (x.data(), *problem);
         let truth = all_labels(data, tag)?;
         if margin.loss == Loss::ZeroOne && inference.as_k_best().is_none() {
@@ -231,9 +231,9 @@ impl<'a> Rule<'a> {
         scorer: &'v Scorer<'_>,
         i: usize,
         scale: f64,
-        worker: &'v mut Worker,
+        worker: &'v mut DecoderMemory,
     ) -> Result<View<'v>> {
-        let Worker { potentials, constrained, inference, labels } = worker;
+        let DecoderMemory { potentials, constrained, inference, labels } = worker;
         let mut p = scorer.fill(i, potentials)?;
         if let Some(forbidden) = self.forbidden {
             p = forbidden.apply(p, constrained)?;
@@ -242,7 +242,7 @@ impl<'a> Rule<'a> {
         if self.loss == Loss::Hamming && scale != 0.0 {
             let shape = p.shape();
             for (n, (&label, cost)) in truth.iter().zip(costs).enumerate() {
-                let node = &mut p.node_mut()[shape.node_at(n)..shape.node_at(n + 1)];
+                let node = &mut p.node_mut()[shape.node_offset(n)..shape.node_offset(n + 1)];
                 let right = node[label as usize];
                 node.iter_mut().for_each(|potential| *potential += scale * cost);
                 node[label as usize] = right;
@@ -253,7 +253,7 @@ impl<'a> Rule<'a> {
         Ok(View { p, rule: self, truth, costs, scale, scratch: inference, labels })
     }
 
-    fn mistakes(&self, scorer: &Scorer<'_>, i: usize, worker: &mut Worker) -> Result<usize> {
+    fn mistakes(&self, scorer: &Scorer<'_>, i: usize, worker: &mut DecoderMemory) -> Result<usize> {
         let View { p, scratch, labels, truth, .. } = self.view(scorer, i, 0.0, worker)?;
         self.inference.decode(&p, labels, scratch).map_err(at(i))?;
         Ok(labels.iter().zip(truth).filter(|(found, truth)| found != truth).count())

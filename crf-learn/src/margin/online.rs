@@ -1,13 +1,13 @@
-use crf_core::{Fit, Problem, Result, Run};
+use crf_core::{Fit, FitContext, Problem, Result};
 
-use crate::margin::averaged_weights::Averaged;
+use crate::margin::averaged_weights::AveragedWeights;
 use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
-use crate::margin::training_loop::{Limits, Progress, Rounds, learn};
-use crate::training::shuffled_order::Order;
+use crate::margin::training_loop::{IterativeLearner, Progress, RoundLimits, run_rounds};
+use crate::training::shuffled_order::ShuffledOrder;
 
 /// What a learner makes of a sequence.
-pub(crate) struct Turn {
+pub(crate) struct OnlineUpdate {
     /// What was lost on it; nothing happens unless it is above 0.
     pub(crate) loss: f64,
     /// How far to go from the labelling that was found towards the truth.
@@ -16,37 +16,37 @@ pub(crate) struct Turn {
 
 /// Learns from sequence to sequence, in an order drawn anew for each epoch: `turn` decodes one and says what to do.
 pub(crate) fn learn_online(
-    turn: impl FnMut(&mut Decoder<'_>, usize) -> Result<Turn>,
+    turn: impl FnMut(&mut Decoder<'_>, usize) -> Result<OnlineUpdate>,
     margin: &Margin,
     average: bool,
-    limits: Limits<'_>,
+    limits: RoundLimits<'_>,
     problem: &Problem<'_>,
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
 ) -> Result<Fit> {
     let mut decoder = Decoder::new(problem, margin, limits.tag)?;
     let model = problem.start_weights()?;
     decoder.take(&model);
-    let order = Order::new(decoder.len(), &run.seed);
-    let weights = Averaged::new(model.clone());
-    learn(Epochs { turn, decoder, order, weights, average, model, done: 0 }, limits, problem, run)
+    let order = ShuffledOrder::new(decoder.len(), &run.seed);
+    let weights = AveragedWeights::new(model.clone());
+    run_rounds(Epochs { turn, decoder, order, weights, average, model, done: 0 }, limits, problem, run)
 }
 
 struct Epochs<'a, T> {
     turn: T,
     decoder: Decoder<'a>,
-    order: Order,
-    weights: Averaged,
+    order: ShuffledOrder,
+    weights: AveragedWeights,
     average: bool,
     model: Vec<f64>,
     done: u32,
 }
 
-impl<T: FnMut(&mut Decoder<'_>, usize) -> Result<Turn>> Rounds for Epochs<'_, T> {
+impl<T: FnMut(&mut Decoder<'_>, usize) -> Result<OnlineUpdate>> IterativeLearner for Epochs<'_, T> {
     fn round(&mut self) -> Result<Progress> {
         let Epochs { turn, decoder, order, weights, .. } = self;
         let mut lost = 0.0;
         for &i in order.next() {
-            let Turn { loss, step } = turn(decoder, i)?;
+            let OnlineUpdate { loss, step } = turn(decoder, i)?;
             if loss > 0.0 {
                 lost += loss;
                 decoder.shift(i, None, None, step, |k, change| weights.add(k, change));

@@ -1,11 +1,11 @@
-use crf_core::{Fit, Learner, Problem, Result, Run, require};
+use crf_core::{Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
-use crate::margin::online::{Turn, learn_online};
-use crate::margin::training_loop::Limits;
+use crate::margin::online::{OnlineUpdate, learn_online};
+use crate::margin::training_loop::RoundLimits;
 
 /// Passive-aggressive learning (Crammer et al. 2006), averaged.
 ///
@@ -65,13 +65,13 @@ impl Learner for PassiveAggressive {
         require(self.epochs > 0, "epochs", "at least 1", self.epochs)
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let turn = |decoder: &mut Decoder<'_>, i| {
             let (excess, weight) = (decoder.most_violating(i, 1.0)?.excess, decoder.weight(i));
             let square = if excess > 0.0 { decoder.square(i, None, None) } else { 1.0 };
-            Ok(Turn { loss: weight * excess, step: self.step(excess, square, weight) })
+            Ok(OnlineUpdate { loss: weight * excess, step: self.step(excess, square, weight) })
         };
-        let limits = Limits { tag: "passive-aggressive", rounds: self.epochs, patience: self.patience };
+        let limits = RoundLimits { tag: "passive-aggressive", rounds: self.epochs, patience: self.patience };
         learn_online(turn, &self.margin, self.average, limits, problem, run)
     }
 }

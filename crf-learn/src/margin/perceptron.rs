@@ -1,11 +1,11 @@
-use crf_core::{Fit, Learner, Problem, Result, Run, require};
+use crf_core::{Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
-use crate::margin::online::{Turn, learn_online};
-use crate::margin::training_loop::Limits;
+use crate::margin::online::{OnlineUpdate, learn_online};
+use crate::margin::training_loop::RoundLimits;
 
 /// The averaged structured perceptron (Collins 2002).
 ///
@@ -39,12 +39,12 @@ impl Learner for Perceptron {
         require(self.epochs > 0, "epochs", "at least 1", self.epochs)
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let turn = |decoder: &mut Decoder<'_>, i| {
             let wrong = decoder.mistakes(i)?;
-            Ok(Turn { loss: wrong as f64, step: decoder.weight(i) })
+            Ok(OnlineUpdate { loss: wrong as f64, step: decoder.weight(i) })
         };
-        let limits = Limits { tag: "perceptron", rounds: self.epochs, patience: self.patience };
+        let limits = RoundLimits { tag: "perceptron", rounds: self.epochs, patience: self.patience };
         learn_online(turn, &Margin::default(), self.average, limits, problem, run)
     }
 }

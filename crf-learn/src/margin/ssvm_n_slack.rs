@@ -1,10 +1,10 @@
-use crf_core::{Fit, Learner, Problem, Result, Run};
+use crf_core::{Fit, FitContext, Learner, Problem, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::margin::ssvm::dual::{Dual, Toward};
+use crate::margin::ssvm::dual::{SsvmDual, StepTarget};
 use crate::margin::ssvm::{ROUNDING, Ssvm};
-use crate::margin::training_loop::{Progress, Rounds};
+use crate::margin::training_loop::{IterativeLearner, Progress};
 
 /// The structural SVM by cutting planes with a slack for each sequence (Tsochantaridis et al. 2005, algorithm 1).
 ///
@@ -25,9 +25,9 @@ impl Learner for SsvmNSlack {
         self.0.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "ssvm-n-slack";
-        let dual = Dual::new(problem, &self.0, TAG)?;
+        let dual = SsvmDual::new(problem, &self.0, TAG)?;
         let planes = Planes { ssvm: &self.0, dual, w: problem.start_weights()?, gap: None, done: 0 };
         self.0.learn(TAG, planes, problem, run)
     }
@@ -35,13 +35,13 @@ impl Learner for SsvmNSlack {
 
 struct Planes<'a> {
     ssvm: &'a Ssvm,
-    dual: Dual<'a>,
+    dual: SsvmDual<'a>,
     w: Vec<f64>,
     gap: Option<f64>,
     done: u32,
 }
 
-impl Rounds for Planes<'_> {
+impl IterativeLearner for Planes<'_> {
     fn round(&mut self) -> Result<Progress> {
         let Planes { ssvm, dual, w, gap, done } = self;
         if let Some(gap) = gap {
@@ -50,7 +50,7 @@ impl Rounds for Planes<'_> {
             while goes_on {
                 let (before, mut left) = (dual.value(), 0.0);
                 for i in 0..dual.len() {
-                    left += dual.step(i, Toward::Known)?;
+                    left += dual.step(i, StepTarget::Known)?;
                 }
                 goes_on = left > PRECISION * *gap && dual.value() > before;
             }

@@ -1,11 +1,11 @@
-use crf_core::{Fit, Learner, Problem, Result, Run};
+use crf_core::{Fit, FitContext, Learner, Problem, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::margin::decoder::Decoder;
-use crate::margin::ssvm::simplex_qp::Simplex;
+use crate::margin::ssvm::simplex_qp::SimplexQp;
 use crate::margin::ssvm::{ROUNDING, Ssvm};
-use crate::margin::training_loop::{Progress, Rounds};
+use crate::margin::training_loop::{IterativeLearner, Progress};
 
 /// The structural SVM by cutting planes with one slack for all sequences (Joachims, Finley & Yu 2009, algorithm 3).
 ///
@@ -28,14 +28,14 @@ impl Learner for SsvmOneSlack {
         self.0.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "ssvm-one-slack";
         let decoder = Decoder::new(problem, &self.0.margin, TAG)?;
         let w = problem.start_weights()?;
         let planes = Planes {
             ssvm: &self.0,
             decoder,
-            program: Simplex::new(self.0.c),
+            program: SimplexQp::new(self.0.c),
             planes: vec![Plane { normal: vec![0.0; w.len()], idle: 0 }],
             model: w.clone(),
             lowest: f64::INFINITY,
@@ -49,7 +49,7 @@ impl Learner for SsvmOneSlack {
 struct Planes<'a> {
     ssvm: &'a Ssvm,
     decoder: Decoder<'a>,
-    program: Simplex,
+    program: SimplexQp,
     planes: Vec<Plane>, // the first is zero
     w: Vec<f64>,
     model: Vec<f64>,
@@ -63,7 +63,7 @@ struct Plane {
     idle: u32, // iterations since it had a share
 }
 
-impl Rounds for Planes<'_> {
+impl IterativeLearner for Planes<'_> {
     fn round(&mut self) -> Result<Progress> {
         self.done += 1;
         if self.planes.len() > 1 {

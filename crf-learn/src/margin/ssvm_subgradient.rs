@@ -1,12 +1,12 @@
-use crf_core::{Fit, Learner, Problem, Result, Run};
+use crf_core::{Fit, FitContext, Learner, Problem, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::margin::averaged_weights::Averaged;
+use crate::margin::averaged_weights::AveragedWeights;
 use crate::margin::decoder::Decoder;
 use crate::margin::ssvm::{Ssvm, half_square};
-use crate::margin::training_loop::{Progress, Rounds};
-use crate::training::shuffled_order::Order;
+use crate::margin::training_loop::{IterativeLearner, Progress};
+use crate::training::shuffled_order::ShuffledOrder;
 
 /// The structural SVM by stochastic subgradients (Ratliff et al. 2007; the steps of Pegasos, Shalev-Shwartz et al. 2010).
 ///
@@ -28,7 +28,7 @@ impl Learner for SsvmSubgradient {
         self.0.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "ssvm-subgradient";
         let decoder = Decoder::new(problem, &self.0.margin, TAG)?;
         let average = problem.start_weights()?;
@@ -36,10 +36,10 @@ impl Learner for SsvmSubgradient {
         start.push(0.0);
         let epochs = Epochs {
             ssvm: &self.0,
-            order: Order::new(decoder.len(), &run.seed),
+            order: ShuffledOrder::new(decoder.len(), &run.seed),
             turns: 0,
             from_zero: average.iter().all(|w| *w == 0.0),
-            sum: Averaged::new(start),
+            sum: AveragedWeights::new(start),
             average,
             decoder,
         };
@@ -50,14 +50,14 @@ impl Learner for SsvmSubgradient {
 struct Epochs<'a> {
     ssvm: &'a Ssvm,
     decoder: Decoder<'a>,
-    order: Order,
+    order: ShuffledOrder,
     turns: usize,
-    sum: Averaged, // [weights + 1] Σ ψ, and behind it Σ Δ, which the dual problem has beside ½‖w‖²
+    sum: AveragedWeights, // [weights + 1] Σ ψ, and behind it Σ Δ, which the dual problem has beside ½‖w‖²
     average: Vec<f64>,
     from_zero: bool,
 }
 
-impl Rounds for Epochs<'_> {
+impl IterativeLearner for Epochs<'_> {
     fn round(&mut self) -> Result<Progress> {
         let Epochs { ssvm, decoder, order, turns, sum, average, .. } = self;
         let (n, dim) = (decoder.len(), sum.now.len() - 1);

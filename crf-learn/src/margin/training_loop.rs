@@ -1,10 +1,10 @@
-use crf_core::{Fit, Iteration, LogLinear, Next, Problem, Result, Run, Stop, Trace};
+use crf_core::{Fit, FitContext, Iteration, LogLinear, Problem, Result, Stop, Trace};
 
 use crate::margin::decoder::Decoder;
-use crate::training::early_stopping::Watch;
+use crate::training::early_stopping::EarlyStopping;
 
-/// A learner that goes over the data in rounds; the loop around them is [`learn`].
-pub(crate) trait Rounds {
+/// A learner that goes over the data in rounds; the loop around them is [`run_rounds`].
+pub(crate) trait IterativeLearner {
     /// Goes over the data once more.
     fn round(&mut self) -> Result<Progress>;
     /// The weights that the model would have now.
@@ -26,7 +26,7 @@ pub(crate) struct Progress {
 
 /// When rounds end.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits<'a> {
+pub(crate) struct RoundLimits<'a> {
     /// The learner.
     pub(crate) tag: &'a str,
     /// How many rounds there are at most.
@@ -37,15 +37,15 @@ pub(crate) struct Limits<'a> {
 
 /// Lets a learner go round until it is done, a limit is reached, or the number of wrong positions in the validation data
 /// no longer falls; the model has the weights of the last round, or those that did best on watched validation data.
-pub(crate) fn learn(
-    mut learner: impl Rounds,
-    limits: Limits<'_>,
+pub(crate) fn run_rounds(
+    mut learner: impl IterativeLearner,
+    limits: RoundLimits<'_>,
     problem: &Problem<'_>,
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
 ) -> Result<Fit> {
     let valid = if limits.patience > 0 { Decoder::of_valid(problem, limits.tag)? } else { None };
     let mut watch = valid.map(|mut valid| {
-        Watch::new(limits.patience, move |w: &[f64]| valid.all_mistakes(w).map(|wrong| wrong as f64))
+        EarlyStopping::new(limits.patience, move |w: &[f64]| valid.all_mistakes(w).map(|wrong| wrong as f64))
     });
     let mut before = learner.weights().to_vec();
     let mut iterations = Vec::new();
@@ -67,20 +67,20 @@ pub(crate) fn learn(
         before.copy_from_slice(w);
         let next = run.observe(&record);
         iterations.push(record);
-        if next == Next::Stop {
+        if next.is_break() {
             break Stop::Observer;
         }
         if done {
             break Stop::Converged;
         }
-        if watch.as_ref().is_some_and(Watch::is_tired) {
+        if watch.as_ref().is_some_and(EarlyStopping::is_exhausted) {
             break Stop::Holdout;
         }
         if round == limits.rounds {
             break Stop::Budget;
         }
     };
-    let w = watch.and_then(Watch::best).unwrap_or(before);
+    let w = watch.and_then(EarlyStopping::best).unwrap_or(before);
     let model = LogLinear::new(problem.map.clone(), w)?;
     Ok(Fit { model: Box::new(model), trace: Trace { iterations, stop } })
 }

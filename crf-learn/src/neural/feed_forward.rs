@@ -1,5 +1,5 @@
 use crf_core::simd::{Kernel, dispatch, fma};
-use crf_core::{Corpus, Error, Links, Result, Rng};
+use crf_core::{EncodedDataset, Error, FeatureSet, Result, Rng};
 use rand::RngExt as _;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The weights of a layer stand input by input, so that an input of 0 costs nothing: neither a function that does not fire
 /// nor a hidden unit that is at rest. A bias is the weights of one more input, which is always 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Net {
+pub(crate) struct FeedForwardNet {
     sizes: Vec<usize>, // [layers + 1] functions, hidden units, labels
     biased: Vec<bool>, // [layers]
     inputs: Vec<bool>, // [functions] whether a function is looked at
@@ -43,16 +43,16 @@ pub(crate) struct Dropout {
     pub(crate) step: u32,
 }
 
-impl Net {
+impl FeedForwardNet {
     /// A net over the varying functions of `links` that have features.
-    pub(crate) fn new(links: &Links, hidden: &[usize], n_labels: usize, output_bias: bool) -> Self {
+    pub(crate) fn new(links: &FeatureSet, hidden: &[usize], n_labels: usize, output_bias: bool) -> Self {
         let inputs: Vec<bool> = (0..links.n_observations() as u32)
             .map(|g| !links.is_constant(g) && !links.range(g).is_empty())
             .collect();
         let sizes: Vec<usize> =
             [inputs.len()].into_iter().chain(hidden.iter().copied()).chain([n_labels]).collect();
         let biased = (0..sizes.len() - 1).map(|layer| layer < hidden.len() || output_bias).collect();
-        Net { sizes, biased, inputs }
+        FeedForwardNet { sizes, biased, inputs }
     }
 
     fn n_layers(&self) -> usize {
@@ -81,7 +81,7 @@ impl Net {
     }
 
     /// Rejects what no net of these sizes can have been saved with.
-    pub(crate) fn check(&self, links: &Links, n_labels: usize, w: &[f64]) -> Result<()> {
+    pub(crate) fn check(&self, links: &FeatureSet, n_labels: usize, w: &[f64]) -> Result<()> {
         let fits = self.sizes.len() >= 2
             && self.biased.len() + 1 == self.sizes.len()
             && self.sizes[0] == links.n_observations()
@@ -122,7 +122,7 @@ impl Net {
     }
 
     /// The scores of all positions of a corpus. `[positions × labels]`
-    pub(crate) fn scores(&self, w: &[f64], x: &Corpus) -> Vec<f64> {
+    pub(crate) fn scores(&self, w: &[f64], x: &EncodedDataset) -> Vec<f64> {
         const ROWS: usize = 64;
         let n_labels = self.n_labels();
         let mut scores = vec![0.0; x.data().n_positions() * n_labels];
@@ -141,7 +141,7 @@ impl Net {
     pub(crate) fn forward(
         &self,
         w: &[f64],
-        x: &Corpus,
+        x: &EncodedDataset,
         positions: std::ops::Range<usize>,
         dropout: Option<&Dropout>,
         pass: &mut Pass,
@@ -184,7 +184,7 @@ impl Net {
         }
     }
 
-    /// Adds to `gradient` what the slopes of the scores of the last [`Net::forward`] make of each weight.
+    /// Adds to `gradient` what the slopes of the scores of the last [`FeedForwardNet::forward`] make of each weight.
     pub(crate) fn backward(
         &self,
         w: &[f64],
@@ -339,7 +339,7 @@ mod tests {
         for (hidden, output_bias, share) in
             [(&[][..], true, 0.0), (&[5], false, 0.0), (&[7, 4], true, 0.0), (&[9, 8], true, 0.4)]
         {
-            let net = Net::new(encoded.map.state(), hidden, 3, output_bias);
+            let net = FeedForwardNet::new(encoded.map.state(), hidden, 3, output_bias);
             let dropout = Dropout { share, rng: Seed::new(1).rng(), step: 3 };
             let dropout = Some(&dropout).filter(|_| share > 0.0);
             let mut w: Vec<f64> = (0..net.len()).map(|_| rng.random_range(-1.0..1.0)).collect();

@@ -1,28 +1,28 @@
-use crf_core::{BoundModel, Corpus, FittedFeatures, LogLinear, Model, Potentials, Result, Scratch};
+use crf_core::{BoundModel, EncodedDataset, FittedFeatures, LogLinear, Model, Potentials, Result, Scratch};
 use serde::{Deserialize, Serialize};
 
-use crate::neural::feed_forward::Net;
-use crate::objectives::fixed_scores::{Given, add_scores};
+use crate::neural::feed_forward::FeedForwardNet;
+use crate::objectives::fixed_scores::{FixedScores, add_scores};
 
 /// A net that scores the labels of each position, and weights of transition features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NeuralModel {
-    net: Net,
+    net: FeedForwardNet,
     weights: Vec<f64>,
     pairs: LogLinear, // without state features
 }
 
 impl NeuralModel {
-    pub(crate) fn new(net: Net, weights: Vec<f64>, pairs: LogLinear) -> Self {
+    pub(crate) fn new(net: FeedForwardNet, weights: Vec<f64>, pairs: LogLinear) -> Self {
         NeuralModel { net, weights, pairs }
     }
 }
 
 #[typetag::serde(name = "neural-chain")]
 impl Model for NeuralModel {
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         let pairs = self.pairs.bind(x)?;
-        Ok(Box::new(Bound { x, pairs, scores: Given(self.net.scores(&self.weights, x)) }))
+        Ok(Box::new(Bound { x, pairs, scores: FixedScores(self.net.scores(&self.weights, x)) }))
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
@@ -47,9 +47,9 @@ impl Model for NeuralModel {
 
 /// The potentials of transition features, and the scores of all positions.
 struct Bound<'a> {
-    x: &'a Corpus,
+    x: &'a EncodedDataset,
     pairs: Box<dyn BoundModel + 'a>,
-    scores: Given,
+    scores: FixedScores,
 }
 
 impl BoundModel for Bound<'_> {

@@ -1,21 +1,21 @@
 use std::sync::Arc;
 
-use crf_core::{Error, Fit, Learner, LogLinear, Problem, Result, Run, Stop, Trace, require};
+use crf_core::{Error, Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::log_linear::minimisation::Pairing;
-use crate::neural::feed_forward::Net;
+use crate::log_linear::minimisation::Minimisation;
+use crate::neural::feed_forward::FeedForwardNet;
 use crate::neural::model::NeuralModel;
 use crate::neural::objectives::{Classifier, Joint};
-use crate::objectives::fixed_scores::Given;
-use crate::objectives::likelihood::Likelihood;
+use crate::objectives::fixed_scores::FixedScores;
+use crate::objectives::likelihood::LikelihoodObjective;
 use crate::objectives::objective::Objective;
-use crate::objectives::pseudo_likelihood::Conditionals;
+use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 use crate::optimizers::adam::Adam;
 use crate::optimizers::optimizer::{StopRule, minimise};
 use crate::optimizers::penalised::{Penalised, Penalty};
-use crate::training::early_stopping::Watch;
+use crate::training::early_stopping::EarlyStopping;
 
 /// A chain, or another graph, whose node potentials are the outputs of a feed-forward net (Do & Artières 2010).
 ///
@@ -66,7 +66,7 @@ pub struct Pairwise {
     pub by: By,
     /// What the learners that minimise have in common.
     #[serde(flatten)]
-    pub pairing: Pairing,
+    pub pairing: Minimisation,
 }
 
 /// An objective for transition weights.
@@ -113,7 +113,7 @@ impl Learner for NeuralChain {
         self.pairwise.pairing.check().map_err(|error| error.at("`pairwise`"))
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let (map, schema, seed) = (problem.map, problem.map.schema(), run.seed);
         let refuse = |what: &str| Err(Error::Unsupported { tag: "neural-chain", what: what.into() });
         if schema.kinds().len() > 1 {
@@ -124,7 +124,7 @@ impl Learner for NeuralChain {
         }
         let n_state = map.state().len();
         let pairs = Arc::new(map.narrow(|k| k >= n_state).0);
-        let net = Net::new(map.state(), &self.hidden, schema.n_labels(0), self.output_bias);
+        let net = FeedForwardNet::new(map.state(), &self.hidden, schema.n_labels(0), self.output_bias);
         let mut w = net.draw(&mut seed.child("net").rng());
         let problem = Problem { map: &pairs, ..*problem };
         let (trace, of_pairs) = match self.training {
@@ -161,37 +161,37 @@ impl NeuralChain {
         of: impl Fn(&Problem<'a>) -> Result<O>,
         w: &mut Vec<f64>,
         problem: &Problem<'a>,
-        run: &mut Run<'_>,
+        run: &mut FitContext<'_>,
     ) -> Result<Trace> {
         let mut f = Penalised::sparing(Vec::new(), of(problem)?, &self.penalty());
         // Epochs that do not improve the objective are no reason to end.
         let rule = StopRule { iterations: self.epochs, tolerance: 0.0, delta: 0.0, period: 10_000 };
-        let watch = Watch::over_valid(self.patience, of, problem)?;
+        let watch = EarlyStopping::over_valid(self.patience, of, problem)?;
         minimise(&mut f, w, &self.adam, &rule, watch, Vec::new(), run)
     }
 
     /// Learns the weights of transition features while the net stays as it is.
     fn train_pairs<'a>(
         &self,
-        net: &Net,
+        net: &FeedForwardNet,
         w: &[f64],
         trace: Trace,
         problem: &Problem<'a>,
-        run: &mut Run<'_>,
+        run: &mut FitContext<'_>,
     ) -> Result<(Trace, Vec<f64>)> {
         let mut of_pairs = vec![0.0; problem.map.len()];
         if trace.stop == Stop::Observer || of_pairs.is_empty() {
             return Ok((trace, of_pairs));
         }
-        let given = |on: &Problem<'_>| Given(net.scores(w, on.train));
+        let given = |on: &Problem<'_>| FixedScores(net.scores(w, on.train));
         let Pairwise { by, pairing } = &self.pairwise;
         let trace = match by {
             By::Likelihood => {
-                let of = |on: &Problem<'a>| Ok(Likelihood::new(on)?.with(given(on)));
+                let of = |on: &Problem<'a>| Ok(LikelihoodObjective::new(on)?.with(given(on)));
                 pairing.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
             }
             By::PseudoLikelihood => {
-                let of = |on: &Problem<'a>| Ok(Conditionals::new(on)?.with(given(on)));
+                let of = |on: &Problem<'a>| Ok(PseudoLikelihoodObjective::new(on)?.with(given(on)));
                 pairing.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
             }
         };

@@ -1,18 +1,18 @@
-use crf_core::{Corpus, Label, Problem, Result, Seed};
+use crf_core::{EncodedDataset, Label, Problem, Result, Seed};
 
-use crate::neural::feed_forward::{Dropout, Net, Pass};
+use crate::neural::feed_forward::{Dropout, FeedForwardNet, Pass};
 use crate::objectives::fixed_scores::score;
 use crate::objectives::labels::refuse_foreign;
-use crate::objectives::likelihood::Likelihood;
-use crate::objectives::objective::{Objective, Part, Worker};
+use crate::objectives::likelihood::LikelihoodObjective;
+use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
 use crate::objectives::pseudo_likelihood::log_loss;
 
 /// −Σ log p(y_t | x_t) of the positions that have a label, with the scores of a net: a classifier of single positions.
 ///
 /// Its items are positions.
 pub(crate) struct Classifier<'a> {
-    net: &'a Net,
-    x: &'a Corpus,
+    net: &'a FeedForwardNet,
+    x: &'a EncodedDataset,
     labelled: Vec<(usize, Label, f64)>, // position, label, how much it counts
     dropout: Option<Dropout>,
     resting: bool, // whether units rest in this evaluation
@@ -23,9 +23,9 @@ pub(crate) struct Classifier<'a> {
 ///
 /// The weights are the net's and then those of the transition features.
 pub(crate) struct Joint<'a> {
-    net: &'a Net,
-    x: &'a Corpus,
-    likelihood: Likelihood<'a>,
+    net: &'a FeedForwardNet,
+    x: &'a EncodedDataset,
+    likelihood: LikelihoodObjective<'a>,
     dropout: Option<Dropout>,
     resting: bool,
 }
@@ -48,7 +48,12 @@ fn rest(dropout: &mut Option<Dropout>, some: Option<&[usize]>) -> bool {
 
 impl<'a> Classifier<'a> {
     /// The classifier of a corpus's positions.
-    pub(crate) fn new(net: &'a Net, x: &'a Corpus, share: f64, seed: &Seed) -> Result<Self> {
+    pub(crate) fn new(
+        net: &'a FeedForwardNet,
+        x: &'a EncodedDataset,
+        share: f64,
+        seed: &Seed,
+    ) -> Result<Self> {
         let data = x.data();
         refuse_foreign(data)?;
         let labelled = (0..data.len()).flat_map(|i| {
@@ -84,7 +89,7 @@ impl Objective for Classifier<'_> {
         self.resting = rest(&mut self.dropout, some);
     }
 
-    fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         let (t, label, weight) = self.labelled[item];
         let resting = self.dropout.as_ref().filter(|_| self.resting);
         let pass: &mut Pass = worker.potentials.of();
@@ -98,7 +103,13 @@ impl Objective for Classifier<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, _w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(
+        &mut self,
+        _w: &[f64],
+        _some: Option<&[usize]>,
+        total: &PartialSum,
+        gradient: &mut [f64],
+    ) -> f64 {
         gradient.copy_from_slice(&total.vector);
         total.value
     }
@@ -110,9 +121,14 @@ impl Objective for Classifier<'_> {
 
 impl<'a> Joint<'a> {
     /// The likelihood of a problem's training data, with the transition features of its map.
-    pub(crate) fn new(net: &'a Net, problem: &Problem<'a>, share: f64, seed: &Seed) -> Result<Self> {
+    pub(crate) fn new(
+        net: &'a FeedForwardNet,
+        problem: &Problem<'a>,
+        share: f64,
+        seed: &Seed,
+    ) -> Result<Self> {
         refuse_foreign(problem.train.data())?;
-        let likelihood = Likelihood::new(problem)?;
+        let likelihood = LikelihoodObjective::new(problem)?;
         Ok(Joint { net, x: problem.train, likelihood, dropout: dropout(share, seed), resting: false })
     }
 }
@@ -139,7 +155,7 @@ impl Objective for Joint<'_> {
         self.likelihood.begin(&w[self.net.len()..], some);
     }
 
-    fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         let (of_net, _) = w.split_at(self.net.len());
         let (range, weight) = (self.x.data().range(item), self.x.data().weight(item));
         let resting = self.dropout.as_ref().filter(|_| self.resting);
@@ -168,7 +184,7 @@ impl Objective for Joint<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
         let n = self.net.len();
         let (of_net, of_pairs) = gradient.split_at_mut(n);
         of_net.copy_from_slice(&total.vector[..n]);
@@ -209,7 +225,7 @@ mod tests {
             let encoded = encoded(2 * (seed % 2) as u32, seed);
             let n_state = encoded.map.state().len();
             let pairs = Arc::new(encoded.map.narrow(|k| k >= n_state).0);
-            let net = Net::new(encoded.map.state(), &[6, 5], 3, true);
+            let net = FeedForwardNet::new(encoded.map.state(), &[6, 5], 3, true);
             // Biases of 0 would put units that nothing reaches on their kink.
             let mut rng = Seed::new(seed).rng();
             let mut w: Vec<f64> = (0..net.len()).map(|_| rng.random_range(-1.0..1.0)).collect();
@@ -229,7 +245,7 @@ mod tests {
         let encoded = encoded(2, 9);
         let n_state = encoded.map.state().len();
         let pairs = Arc::new(encoded.map.narrow(|k| k >= n_state).0);
-        let net = Net::new(encoded.map.state(), &[], 3, true);
+        let net = FeedForwardNet::new(encoded.map.state(), &[], 3, true);
         let log_linear = random_weights(&encoded.map, 0.7, 3);
         let (state, transition) = log_linear.split_at(n_state);
         // The first function is the intercept, which the net has as its bias, behind all others.
@@ -242,8 +258,9 @@ mod tests {
         let joint = Joint::new(&net, &Problem { map: &pairs, ..problem }, 0.0, &Seed::new(1)).unwrap();
         let got = Sharded::new(joint).evaluate(&w, &mut gradient).unwrap();
         let mut want = vec![0.0; log_linear.len()];
-        let value =
-            Sharded::new(Likelihood::new(&problem).unwrap()).evaluate(&log_linear, &mut want).unwrap();
+        let value = Sharded::new(LikelihoodObjective::new(&problem).unwrap())
+            .evaluate(&log_linear, &mut want)
+            .unwrap();
         assert!((got - value).abs() < 1e-9 * (1.0 + value), "{got} vs {value}");
         let n_net = net.len();
         for (k, want) in want.iter().enumerate() {
@@ -266,7 +283,7 @@ mod tests {
     #[test]
     fn units_rest_in_steps_only() {
         let encoded = encoded(0, 2);
-        let net = Net::new(encoded.map.state(), &[20], 3, true);
+        let net = FeedForwardNet::new(encoded.map.state(), &[20], 3, true);
         let w = net.draw(&mut Seed::new(1).rng());
         let classifier =
             |share| Sharded::new(Classifier::new(&net, &encoded.corpus, share, &Seed::new(1)).unwrap());

@@ -4,9 +4,9 @@ use crf_core::{Dataset, Label, Potentials};
 ///
 /// They are for data whose positions are all of one kind.
 #[derive(Debug, Default)]
-pub(crate) struct Given(pub(crate) Vec<f64>); // [positions × labels]
+pub(crate) struct FixedScores(pub(crate) Vec<f64>); // [positions × labels]
 
-impl Given {
+impl FixedScores {
     /// The scores of sequence `i`, or nothing.
     pub(crate) fn of(&self, data: &Dataset, i: usize) -> &[f64] {
         let per_position = self.0.len() / data.n_positions().max(1);

@@ -1,14 +1,14 @@
 use crf_core::{Beliefs, Bound, Error, Forbidden, Inference, Label, Problem, Result, Scorer};
 
-use crate::objectives::fixed_scores::{Given, add_scores, score};
-use crate::objectives::objective::{Objective, Part, Worker};
+use crate::objectives::fixed_scores::{FixedScores, add_scores, score};
+use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
 
 /// −log p(Y | X): Vail (2008), equation 2.46 summed as in 2.56, with the gradient 2.50.
 ///
 /// Positions without a label are summed out: the value is then log Z − log Z of the labellings that agree with what
 /// is known. The observed features of wholly labelled sequences never change and are counted once.
 #[derive(Debug)]
-pub struct Likelihood<'a> {
+pub struct LikelihoodObjective<'a> {
     scorer: Scorer<'a>,
     inference: &'a dyn Inference,
     forbidden: Option<&'a Forbidden>,
@@ -16,10 +16,10 @@ pub struct Likelihood<'a> {
     counts: Vec<f64>,   // how often each of these occurs
     truth: Vec<Label>,  // [positions] what does not matter where a sequence is partial
     partial: Vec<bool>, // [sequences] whether some label is missing
-    given: Given,
+    given: FixedScores,
 }
 
-impl<'a> Likelihood<'a> {
+impl<'a> LikelihoodObjective<'a> {
     /// The likelihood of a problem's training data.
     pub fn new(problem: &Problem<'a>) -> Result<Self> {
         let scorer = Scorer::bundled(problem.map, problem.train)?;
@@ -41,13 +41,13 @@ impl<'a> Likelihood<'a> {
             (0..).zip(&counts).filter(|(_, count)| **count != 0.0).map(|(k, _)| k).collect();
         counts.retain(|&count| count != 0.0);
         let Problem { inference, forbidden, .. } = *problem;
-        let given = Given::default();
-        Ok(Likelihood { scorer, inference, forbidden, observed, counts, truth, partial, given })
+        let given = FixedScores::default();
+        Ok(LikelihoodObjective { scorer, inference, forbidden, observed, counts, truth, partial, given })
     }
 
     /// The same with scores of labels that do not depend on the weights.
-    pub(crate) fn with(self, given: Given) -> Self {
-        Likelihood { given, ..self }
+    pub(crate) fn with(self, given: FixedScores) -> Self {
+        LikelihoodObjective { given, ..self }
     }
 
     /// Whether some label of sequence `i` is missing.
@@ -69,9 +69,9 @@ impl<'a> Likelihood<'a> {
         sign: f64,
         given: &[f64],
         sum: Sum<'_>,
-        worker: &mut Worker,
+        worker: &mut WorkerMemory,
     ) -> Result<()> {
-        let Worker { potentials, constrained, inference, node, edge } = worker;
+        let WorkerMemory { potentials, constrained, inference, node, edge } = worker;
         let data = self.scorer.corpus().data();
         let weight = sign * data.weight(i);
         let mut p = self.scorer.fill(i, potentials)?;
@@ -131,14 +131,14 @@ pub(crate) struct Sum<'a> {
     pub(crate) vector: &'a mut [f64],
 }
 
-impl Part {
+impl PartialSum {
     /// Its sums from number `start` on.
     pub(crate) fn sum_from(&mut self, start: usize) -> Sum<'_> {
         Sum { value: &mut self.value, exact: &mut self.exact, vector: &mut self.vector[start..] }
     }
 }
 
-impl Objective for Likelihood<'_> {
+impl Objective for LikelihoodObjective<'_> {
     fn dim(&self) -> usize {
         self.scorer.map().len()
     }
@@ -149,7 +149,7 @@ impl Objective for Likelihood<'_> {
 
     fn cost(&self, item: usize) -> usize {
         let shape = self.scorer.corpus().data().shape(item);
-        shape.node_at(shape.n_nodes()) * 4 + shape.edge_at(shape.n_edges())
+        shape.node_offset(shape.n_nodes()) * 4 + shape.edge_offset(shape.n_edges())
     }
 
     fn part_len(&self) -> usize {
@@ -160,7 +160,7 @@ impl Objective for Likelihood<'_> {
         self.scorer.update(w);
     }
 
-    fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         let at = |error: Error| error.at(format!("sequence {}", item + 1));
         let data = self.scorer.corpus().data();
         let given = self.given.of(data, item);
@@ -173,7 +173,7 @@ impl Objective for Likelihood<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
         self.finish_sum(w, some, total.value, &total.vector, gradient)
     }
 

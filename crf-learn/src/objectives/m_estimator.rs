@@ -3,13 +3,13 @@ mod centred_patches;
 use std::ops::Range;
 
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{Corpus, Error, FeatureMap, Problem, Result, Scorer, Scratch};
+use crf_core::{EncodedDataset, Error, FeatureMap, Problem, Result, Scorer, Scratch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::objectives::labels::{all_labels, refuse_foreign};
-use crate::objectives::m_estimator::centred_patches::Columns;
-use crate::objectives::objective::{Objective, Part, Worker};
+use crate::objectives::m_estimator::centred_patches::CentredPatches;
+use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
 use crate::objectives::patches::{Patches, Scored};
 use crate::objectives::pseudo_likelihood::softmax;
 
@@ -24,12 +24,12 @@ use crate::objectives::pseudo_likelihood::softmax;
 /// No normaliser is in it. The minimiser is log p/ρ; the logarithm of the centred form moves nothing, and keeps it from
 /// overflowing. Where ρ is the same everywhere, a position costs O(non-zeros), whatever the number of labels.
 #[derive(Debug)]
-pub struct Exponential<'a> {
+pub struct MEstimatorObjective<'a> {
     form: Form,
-    train: &'a Corpus,
+    train: &'a EncodedDataset,
     dim: usize,
     n: f64, // the sum of the weights of all positions
-    rho: Ready<'a>,
+    rho: PreparedReference<'a>,
 }
 
 /// Which of the two forms is minimised.
@@ -45,25 +45,25 @@ pub enum Form {
 
 /// The distributions ρ_t.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Rho {
+pub enum ReferenceDistribution {
     /// The shares of the labels of each kind of node, the same everywhere.
     Same(Vec<Vec<f64>>),
     /// What the state features say under these weights.
     Local(Vec<f64>),
 }
 
-impl Rho {
+impl ReferenceDistribution {
     /// All labels of a node alike.
     pub fn uniform(map: &FeatureMap) -> Self {
         let n_labels = map.schema().kinds().iter().map(|kind| kind.labels.len());
-        Rho::Same(n_labels.map(|n| vec![1.0 / n as f64; n]).collect())
+        ReferenceDistribution::Same(n_labels.map(|n| vec![1.0 / n as f64; n]).collect())
     }
 }
 
 /// ρ made ready for training data.
 #[derive(Debug)]
-enum Ready<'a> {
-    Same { columns: Box<Columns>, weights: Vec<f64> }, // [patches] of their positions
+enum PreparedReference<'a> {
+    Same { columns: Box<CentredPatches>, weights: Vec<f64> }, // [patches] of their positions
     Each { patches: Box<Patches<'a>>, rho: Vec<f64>, rho_at: Vec<usize> }, // [positions × labels], [sequences + 1]
 }
 
@@ -71,9 +71,9 @@ const TAG: &str = "m-estimator";
 /// Patches are added so many at a time, whatever their sequences.
 const BLOCK: usize = 256;
 
-impl<'a> Exponential<'a> {
+impl<'a> MEstimatorObjective<'a> {
     /// The objective over a problem's training data.
-    pub fn new(form: Form, rho: &Rho, problem: &Problem<'a>) -> Result<Self> {
+    pub fn new(form: Form, rho: &ReferenceDistribution, problem: &Problem<'a>) -> Result<Self> {
         let (train, map) = (problem.train, problem.map);
         let data = train.data();
         if problem.forbidden.is_some() {
@@ -82,29 +82,29 @@ impl<'a> Exponential<'a> {
         }
         let n = (0..data.len()).map(|i| data.weight(i) * data.range(i).len() as f64).sum();
         let rho = match rho {
-            Rho::Same(rho) => {
+            ReferenceDistribution::Same(rho) => {
                 let truth = all_labels(data, TAG)?;
                 refuse_foreign(data)?;
-                let columns = Box::new(Columns::new(map, train, &truth, rho));
+                let columns = Box::new(CentredPatches::new(map, train, &truth, rho));
                 let weight = |i: usize, patch: usize| data.weight(i) * columns.times(patch);
                 let of = |i: usize| columns.patches(i).map(move |patch| (i, patch));
                 let weights = (0..data.len()).flat_map(of).map(|(i, patch)| weight(i, patch)).collect();
-                Ready::Same { columns, weights }
+                PreparedReference::Same { columns, weights }
             }
-            Rho::Local(w) => {
+            ReferenceDistribution::Local(w) => {
                 let patches = Box::new(Patches::new(problem, TAG)?);
                 let (rho, rho_at) = local(w, problem)?;
-                Ready::Each { patches, rho, rho_at }
+                PreparedReference::Each { patches, rho, rho_at }
             }
         };
         if n == 0.0 {
             return Err(Error::data("no position of the data counts: all weights are 0"));
         }
-        Ok(Exponential { form, train, dim: map.len(), n, rho })
+        Ok(MEstimatorObjective { form, train, dim: map.len(), n, rho })
     }
 
     /// Turns each −m_t into exp(−m_t), in units of the part.
-    fn exponentiate(&self, minus_m: &mut [f64], part: &mut Part) {
+    fn exponentiate(&self, minus_m: &mut [f64], part: &mut PartialSum) {
         let top = dispatch(Largest(minus_m));
         if self.form == Form::Centred && !minus_m.is_empty() {
             part.raise(top);
@@ -115,11 +115,11 @@ impl<'a> Exponential<'a> {
     /// Adds patches where ρ is the same everywhere: the part gets the weighted exp(−m) of each of them.
     fn add_same(
         &self,
-        columns: &Columns,
+        columns: &CentredPatches,
         weights: &[f64],
         patches: Range<usize>,
-        part: &mut Part,
-        worker: &mut Worker,
+        part: &mut PartialSum,
+        worker: &mut WorkerMemory,
     ) {
         let minus_m = &mut worker.node;
         minus_m.resize(patches.len(), 0.0);
@@ -131,10 +131,10 @@ impl<'a> Exponential<'a> {
     }
 
     /// What the patches of a sequence are worth, and in place of their scores the derivatives.
-    fn worth(&self, of: Scored<'_>, rho: &[f64], scores: &mut [f64], part: &mut Part) -> f64 {
+    fn worth(&self, of: Scored<'_>, rho: &[f64], scores: &mut [f64], part: &mut PartialSum) -> f64 {
         let Scored { shape, truth } = of;
         let (n_nodes, mut linear) = (truth.len(), 0.0);
-        let labels = |n: usize| shape.node_at(n)..shape.node_at(n + 1);
+        let labels = |n: usize| shape.node_offset(n)..shape.node_offset(n + 1);
         // A node has a label at least, so −m_t overwrites no score that is still to be read, nor is it overwritten below.
         for n in 0..n_nodes {
             let products = scores[labels(n)].iter().zip(&rho[labels(n)]).map(|(score, rho)| rho * score);
@@ -165,14 +165,16 @@ fn local(w: &[f64], problem: &Problem<'_>) -> Result<(Vec<f64>, Vec<usize>)> {
         let start = all.len();
         all.extend_from_slice(p.node());
         for n in 0..p.shape().n_nodes() {
-            softmax::<false>(&mut all[start + p.shape().node_at(n)..start + p.shape().node_at(n + 1)]);
+            softmax::<false>(
+                &mut all[start + p.shape().node_offset(n)..start + p.shape().node_offset(n + 1)],
+            );
         }
         starts.push(all.len());
     }
     Ok((all, starts))
 }
 
-impl Objective for Exponential<'_> {
+impl Objective for MEstimatorObjective<'_> {
     fn dim(&self) -> usize {
         self.dim
     }
@@ -184,42 +186,48 @@ impl Objective for Exponential<'_> {
     fn cost(&self, item: usize) -> usize {
         match &self.rho {
             // Entries are read by position and by column.
-            Ready::Same { columns, .. } => {
+            PreparedReference::Same { columns, .. } => {
                 2 * columns.patches(item).map(|patch| columns.n_entries(patch)).sum::<usize>()
             }
-            Ready::Each { patches, .. } => patches.cost(item),
+            PreparedReference::Each { patches, .. } => patches.cost(item),
         }
     }
 
     fn part_len(&self) -> usize {
         match &self.rho {
-            Ready::Same { columns, .. } => columns.n_patches(),
-            Ready::Each { patches, .. } => patches.part_len(),
+            PreparedReference::Same { columns, .. } => columns.n_patches(),
+            PreparedReference::Each { patches, .. } => patches.part_len(),
         }
     }
 
     fn begin(&mut self, w: &[f64], _some: Option<&[usize]>) {
         match &mut self.rho {
-            Ready::Same { columns, .. } => columns.update(w, self.form == Form::Centred),
-            Ready::Each { patches, .. } => patches.update(w),
+            PreparedReference::Same { columns, .. } => columns.update(w, self.form == Form::Centred),
+            PreparedReference::Each { patches, .. } => patches.update(w),
         }
     }
 
-    fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         match &self.rho {
-            Ready::Same { columns, weights } => {
+            PreparedReference::Same { columns, weights } => {
                 self.add_same(columns, weights, columns.patches(item), part, worker);
                 Ok(())
             }
-            Ready::Each { patches, rho, rho_at } => {
+            PreparedReference::Each { patches, rho, rho_at } => {
                 let rho = &rho[rho_at[item]..rho_at[item + 1]];
                 patches.add(item, part, worker, |of, scores, part| self.worth(of, rho, scores, part))
             }
         }
     }
 
-    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
-        let Ready::Same { columns, weights } = &self.rho else {
+    fn add_all(
+        &self,
+        w: &[f64],
+        items: Range<usize>,
+        part: &mut PartialSum,
+        worker: &mut WorkerMemory,
+    ) -> Result<()> {
+        let PreparedReference::Same { columns, weights } = &self.rho else {
             return items.into_iter().try_for_each(|item| self.add(w, item, part, worker));
         };
         // Words are too short to fill vectors, and the rows of a block are still near when they are added.
@@ -236,11 +244,11 @@ impl Objective for Exponential<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
         let (mut linear, scale) = (0.0, self.n / total.value);
         match &mut self.rho {
-            Ready::Same { columns, weights } => {
-                let sum = |columns: &mut Columns, factors: &[f64]| match some {
+            PreparedReference::Same { columns, weights } => {
+                let sum = |columns: &mut CentredPatches, factors: &[f64]| match some {
                     None => columns.sum(factors),
                     Some(items) => columns.sum_some(items, factors),
                 };
@@ -254,7 +262,7 @@ impl Objective for Exponential<'_> {
                 let (own, mean) = if self.form == Form::Joint { (-1.0, 0.0) } else { (-scale, scale) };
                 columns.unpack(own, mean, gradient);
             }
-            Ready::Each { patches, .. } => {
+            PreparedReference::Each { patches, .. } => {
                 patches.unpack(total, gradient);
                 let scale = if self.form == Form::Joint { 1.0 } else { scale };
                 gradient.iter_mut().for_each(|slope| *slope *= scale);

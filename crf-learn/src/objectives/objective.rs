@@ -18,13 +18,19 @@ pub trait Objective: Send + Sync {
     /// Does what all items share under weights `w`, before all of them are added or, on the way to better weights, `some`.
     fn begin(&mut self, w: &[f64], some: Option<&[usize]>);
     /// Adds the value and gradient of one item.
-    fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()>;
+    fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()>;
     /// Adds the values and gradients of items that follow each other, for objectives that can do several at once.
-    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add_all(
+        &self,
+        w: &[f64],
+        items: Range<usize>,
+        part: &mut PartialSum,
+        worker: &mut WorkerMemory,
+    ) -> Result<()> {
         items.into_iter().try_for_each(|item| self.add(w, item, part, worker))
     }
     /// Turns the sum of parts over all items, or over `some`, into the value, and their numbers into `gradient`.
-    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64;
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64;
     /// Whether it is the sum of what it is over parts of the items.
     fn is_sum(&self) -> bool {
         true
@@ -54,15 +60,21 @@ impl<O: Objective + ?Sized> Objective for Box<O> {
         (**self).begin(w, some);
     }
 
-    fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         (**self).add(w, item, part, worker)
     }
 
-    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add_all(
+        &self,
+        w: &[f64],
+        items: Range<usize>,
+        part: &mut PartialSum,
+        worker: &mut WorkerMemory,
+    ) -> Result<()> {
         (**self).add_all(w, items, part, worker)
     }
 
-    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
         (**self).finish(w, some, total, gradient)
     }
 
@@ -77,24 +89,24 @@ impl<O: Objective + ?Sized> Objective for Box<O> {
 
 /// The sum over some of the items, times exp(`log_scale`).
 #[derive(Debug)]
-pub struct Part {
+pub struct PartialSum {
     /// The value.
     pub value: f64,
     /// As many numbers as [`Objective::part_len`] asked for.
     pub vector: Aligned,
     /// Whether all inference behind it was exact.
     pub exact: bool,
-    /// The logarithm of what value and vector are in units of; 0 unless [`Part::raise`] changed it.
+    /// The logarithm of what value and vector are in units of; 0 unless [`PartialSum::raise`] changed it.
     pub log_scale: f64,
 }
 
 /// The logarithm of how far numbers may grow above their unit: sums of what is left fit a double.
 const ROOM: f64 = 300.0;
 
-impl Part {
+impl PartialSum {
     /// An empty sum of `len` numbers.
     pub fn new(len: usize) -> Self {
-        Part { value: 0.0, vector: Aligned::zeros(len), exact: true, log_scale: 0.0 }
+        PartialSum { value: 0.0, vector: Aligned::zeros(len), exact: true, log_scale: 0.0 }
     }
 
     /// Chooses units in which exp(`log`) can be added without overflow, and is not lost if nothing larger comes.
@@ -135,7 +147,7 @@ impl Part {
 
 /// What one worker needs to handle items, kept from one to the next.
 #[derive(Debug, Default)]
-pub struct Worker {
+pub struct WorkerMemory {
     /// For potentials.
     pub potentials: Scratch,
     /// For potentials under constraints.

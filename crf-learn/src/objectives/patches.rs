@@ -3,9 +3,9 @@ use crf_core::{
     EdgeBeliefs, Forbidden, Incidence, Label, Potentials, Problem, Result, Scorer, Shape, Tables,
 };
 
-use crate::objectives::fixed_scores::{Given, add_scores};
+use crate::objectives::fixed_scores::{FixedScores, add_scores};
 use crate::objectives::labels::{all_labels, refuse_foreign};
-use crate::objectives::objective::{Part, Worker};
+use crate::objectives::objective::{PartialSum, WorkerMemory};
 
 /// The patches of a corpus: of each node all cliques that touch it, its neighbours having their true labels.
 ///
@@ -16,7 +16,7 @@ pub(crate) struct Patches<'a> {
     scorer: Scorer<'a>,
     forbidden: Option<&'a Forbidden>,
     truth: Vec<Label>, // [positions]
-    given: Given,
+    given: FixedScores,
 }
 
 /// The patches of one sequence.
@@ -34,11 +34,11 @@ impl<'a> Patches<'a> {
         refuse_foreign(data)?;
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
         let (scorer, forbidden) = (Scorer::new(problem.map, problem.train)?, problem.forbidden);
-        Ok(Patches { scorer, forbidden, truth, given: Given::default() })
+        Ok(Patches { scorer, forbidden, truth, given: FixedScores::default() })
     }
 
     /// The same with scores of labels that do not depend on the weights.
-    pub(crate) fn with(self, given: Given) -> Self {
+    pub(crate) fn with(self, given: FixedScores) -> Self {
         Patches { given, ..self }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Patches<'a> {
     /// How much work a sequence is.
     pub(crate) fn cost(&self, item: usize) -> usize {
         let shape = self.scorer.corpus().data().shape(item);
-        shape.node_at(shape.n_nodes()) * 4
+        shape.node_offset(shape.n_nodes()) * 4
     }
 
     /// How many numbers the sums over sequences have.
@@ -73,11 +73,11 @@ impl<'a> Patches<'a> {
     pub(crate) fn add(
         &self,
         item: usize,
-        part: &mut Part,
-        worker: &mut Worker,
-        worth: impl FnOnce(Scored<'_>, &mut [f64], &mut Part) -> f64,
+        part: &mut PartialSum,
+        worker: &mut WorkerMemory,
+        worth: impl FnOnce(Scored<'_>, &mut [f64], &mut PartialSum) -> f64,
     ) -> Result<()> {
-        let Worker { potentials, constrained, node, edge, .. } = worker;
+        let WorkerMemory { potentials, constrained, node, edge, .. } = worker;
         let data = self.scorer.corpus().data();
         let (truth, weight) = (&self.truth[data.range(item)], data.weight(item));
         let mut p = self.scorer.fill(item, potentials)?;
@@ -99,7 +99,7 @@ impl<'a> Patches<'a> {
     }
 
     /// Writes the gradient of the sum of all parts.
-    pub(crate) fn unpack(&self, total: &Part, gradient: &mut [f64]) {
+    pub(crate) fn unpack(&self, total: &PartialSum, gradient: &mut [f64]) {
         let (packed, sums) = total.vector.split_at(self.scorer.n_packed());
         self.scorer.unpack(packed, sums, gradient);
     }
@@ -120,7 +120,7 @@ impl Kernel for Gather<'_, '_> {
         let Gather { p, truth, scores } = self;
         let shape = p.shape();
         for n in 0..shape.n_nodes() {
-            let scores = &mut scores[shape.node_at(n)..shape.node_at(n + 1)];
+            let scores = &mut scores[shape.node_offset(n)..shape.node_offset(n + 1)];
             for k in 0..shape.degree(n) {
                 let Incidence { edge, other, is_head, .. } = shape.incidence(n, k);
                 let (table, label) = (p.tables().of(edge as usize), truth[other as usize] as usize);
@@ -160,8 +160,8 @@ impl Kernel for Scatter<'_, '_> {
             let ((u, v), table) = (shape.ends(e), tables.of_edge.table(e));
             let sums = &mut sums[tables.starts[table]..tables.starts[table + 1]];
             let (of_u, of_v) = (
-                &slopes[shape.node_at(u)..shape.node_at(u + 1)],
-                &slopes[shape.node_at(v)..shape.node_at(v + 1)],
+                &slopes[shape.node_offset(u)..shape.node_offset(u + 1)],
+                &slopes[shape.node_offset(v)..shape.node_offset(v + 1)],
             );
             let (y_u, y_v) = (truth[u] as usize, truth[v] as usize);
             for (sum, slope) in sums[y_u * of_v.len()..].iter_mut().zip(of_v) {

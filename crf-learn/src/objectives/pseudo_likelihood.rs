@@ -1,33 +1,33 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 use crf_core::{Label, Problem, Result};
 
-use crate::objectives::fixed_scores::Given;
-use crate::objectives::objective::{Objective, Part, Worker};
+use crate::objectives::fixed_scores::FixedScores;
+use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
 use crate::objectives::patches::{Patches, Scored};
 
 /// −Σ_t log p(y_t | y of its neighbours, X): the pseudo-likelihood of Besag (1975), on any graph.
 ///
 /// A position costs O(non-zeros · labels + neighbours · labels); only tables that no two edges share are made whole.
 #[derive(Debug)]
-pub struct Conditionals<'a> {
+pub struct PseudoLikelihoodObjective<'a> {
     patches: Patches<'a>,
     n_positions: usize,
 }
 
-impl<'a> Conditionals<'a> {
+impl<'a> PseudoLikelihoodObjective<'a> {
     /// The pseudo-likelihood of a problem's training data.
     pub fn new(problem: &Problem<'a>) -> Result<Self> {
         let patches = Patches::new(problem, "pseudo-likelihood")?;
-        Ok(Conditionals { patches, n_positions: problem.train.data().n_positions() })
+        Ok(PseudoLikelihoodObjective { patches, n_positions: problem.train.data().n_positions() })
     }
 
     /// The same with scores of labels that do not depend on the weights.
-    pub(crate) fn with(self, given: Given) -> Self {
-        Conditionals { patches: self.patches.with(given), ..self }
+    pub(crate) fn with(self, given: FixedScores) -> Self {
+        PseudoLikelihoodObjective { patches: self.patches.with(given), ..self }
     }
 }
 
-impl Objective for Conditionals<'_> {
+impl Objective for PseudoLikelihoodObjective<'_> {
     fn dim(&self) -> usize {
         self.patches.dim()
     }
@@ -48,11 +48,17 @@ impl Objective for Conditionals<'_> {
         self.patches.update(w);
     }
 
-    fn add(&self, _w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         self.patches.add(item, part, worker, |of, scores, _| dispatch(Surprise { of, scores }))
     }
 
-    fn finish(&mut self, _w: &[f64], _some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(
+        &mut self,
+        _w: &[f64],
+        _some: Option<&[usize]>,
+        total: &PartialSum,
+        gradient: &mut [f64],
+    ) -> f64 {
         self.patches.unpack(total, gradient);
         total.value
     }
@@ -76,7 +82,7 @@ impl Kernel for Surprise<'_> {
         let Surprise { of: Scored { shape, truth }, scores } = self;
         let mut value = 0.0;
         for (n, &label) in truth.iter().enumerate() {
-            let scores = &mut scores[shape.node_at(n)..shape.node_at(n + 1)];
+            let scores = &mut scores[shape.node_offset(n)..shape.node_offset(n + 1)];
             value += surprise::<FMA>(scores, label);
         }
         value

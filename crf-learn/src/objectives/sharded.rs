@@ -3,7 +3,7 @@ use std::ops::Range;
 use crf_core::Result;
 use rayon::prelude::*;
 
-use crate::objectives::objective::{Objective, Part, Worker};
+use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
 
 /// No more parts than this: each holds a gradient.
 const MOST_SHARDS: usize = 16;
@@ -29,8 +29,8 @@ pub struct Sharded<O> {
 
 struct Shard {
     items: Range<usize>,
-    part: Part,
-    worker: Worker,
+    part: PartialSum,
+    worker: WorkerMemory,
 }
 
 impl<O: Objective> Sharded<O> {
@@ -49,14 +49,14 @@ impl<O: Objective> Sharded<O> {
             if done * n_shards >= total * (shards.len() + 1) || item + 1 == costs.len() {
                 shards.push(Shard {
                     items: start..item + 1,
-                    part: Part::new(len),
-                    worker: Worker::default(),
+                    part: PartialSum::new(len),
+                    worker: WorkerMemory::default(),
                 });
                 start = item + 1;
             }
         }
         if shards.is_empty() {
-            shards.push(Shard { items: 0..0, part: Part::new(len), worker: Worker::default() });
+            shards.push(Shard { items: 0..0, part: PartialSum::new(len), worker: WorkerMemory::default() });
         }
         Sharded { objective, shards, work: total, seen: 0 }
     }

@@ -2,8 +2,8 @@ use crf_core::{Result, Seed, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::optimizers::mini_batches::{Epochs, Update};
-use crate::optimizers::optimizer::{Factor, Function, Optimizer, Step};
+use crate::optimizers::mini_batches::{MiniBatches, Update};
+use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, PenaltyFactor};
 
 /// Steps by running means of the gradient and of its square (Kingma & Ba 2015, algorithm 1).
 ///
@@ -47,10 +47,10 @@ impl Optimizer for Adam {
         false
     }
 
-    fn start(&self, f: &dyn Function, seed: &Seed) -> Result<Box<dyn Step>> {
+    fn start(&self, f: &dyn CostFunction, seed: &Seed) -> Result<Box<dyn OptimizerState>> {
         let zeros = || vec![0.0; f.dim()];
         let moments = Moments { settings: self.clone(), mean: zeros(), square: zeros(), weight: [1.0; 2] };
-        Epochs::start("adam", moments, self.batch, f, seed)
+        MiniBatches::start("adam", moments, self.batch, f, seed)
     }
 }
 
@@ -62,7 +62,7 @@ struct Moments {
 }
 
 impl Update for Moments {
-    fn update(&mut self, w: &mut [f64], gradient: &[f64], _l1: Factor<'_>, _epoch: f64) {
+    fn update(&mut self, w: &mut [f64], gradient: &[f64], _l1: PenaltyFactor<'_>, _epoch: f64) {
         let Adam { rate, beta1, beta2, epsilon, .. } = self.settings;
         self.weight = [self.weight[0] * beta1, self.weight[1] * beta2];
         let [of_mean, of_square] = self.weight.map(|weight| (1.0 - weight).recip());

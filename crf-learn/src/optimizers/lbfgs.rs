@@ -2,7 +2,7 @@ use crf_core::{Result, Seed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::optimizers::optimizer::{Function, Optimizer, Point, Step};
+use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, Point};
 use crate::optimizers::quasi_newton::QuasiNewton;
 
 /// Limited-memory quasi-Newton steps (Nocedal 1980) with a line search to the weak Wolfe conditions.
@@ -39,7 +39,7 @@ impl Optimizer for Lbfgs {
         true
     }
 
-    fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
+    fn start(&self, f: &dyn CostFunction, _seed: &Seed) -> Result<Box<dyn OptimizerState>> {
         let memory = self.memory.unwrap_or_else(|| affordable(f.work(), f.dim()));
         Ok(Box::new(QuasiNewton::new(memory, self.evaluations_per_step, f.dim())))
     }
@@ -63,8 +63,8 @@ const CURVATURE: f64 = 0.9;
 /// The relative difference of two values that may be rounding.
 const ROUNDING: f64 = 1e-13;
 
-impl Step for QuasiNewton {
-    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
+impl OptimizerState for QuasiNewton {
+    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
         loop {
             let slope = -self.turn(at, &at.gradient);
             // Without history the direction is the gradient, and the first step has length one.
@@ -86,7 +86,7 @@ impl QuasiNewton {
     /// Looks for a step along −direction that goes down far enough and not too short; leaves it in `trial`.
     ///
     /// Bracketing as Lewis & Overton (2013), with cubic interpolation inside the bracket.
-    fn search(&mut self, f: &mut dyn Function, at: &Point, slope: f64, first: f64) -> Result<bool> {
+    fn search(&mut self, f: &mut dyn CostFunction, at: &Point, slope: f64, first: f64) -> Result<bool> {
         let (mut low, mut high) = ((0.0, at.value, slope), (f64::INFINITY, 0.0, 0.0));
         let mut step = first;
         for evaluation in 1..=self.evaluations {

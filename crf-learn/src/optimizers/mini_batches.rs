@@ -1,13 +1,13 @@
 use crf_core::{Error, Result, Seed};
 
-use crate::optimizers::optimizer::{Factor, Function, Point, Step};
-use crate::training::shuffled_order::Order;
+use crate::optimizers::optimizer::{CostFunction, OptimizerState, PenaltyFactor, Point};
+use crate::training::shuffled_order::ShuffledOrder;
 
 /// How an optimizer that goes from batch to batch changes the weights after each.
 pub(crate) trait Update: Send {
     /// Changes `w` by the gradient of the mean over a batch, ℓ2 penalty included. `l1` is the ℓ1 penalty on the same scale,
     /// and `epoch` how often all items were seen.
-    fn update(&mut self, w: &mut [f64], gradient: &[f64], l1: Factor<'_>, epoch: f64);
+    fn update(&mut self, w: &mut [f64], gradient: &[f64], l1: PenaltyFactor<'_>, epoch: f64);
 }
 
 /// Steps of one epoch each: all items once, batch by batch, in an order drawn anew.
@@ -15,36 +15,36 @@ pub(crate) trait Update: Send {
 /// What is followed is the mean over the items, so that rates mean the same for few and many data: the gradient of a batch
 /// is divided by its size, and penalties by the number of items. After the epoch the objective is evaluated over all
 /// items, which is what the trace shows; that takes at most as long as the epoch did.
-pub(crate) struct Epochs<U> {
+pub(crate) struct MiniBatches<U> {
     update: U,
     batch: usize,
-    order: Order,
+    order: ShuffledOrder,
     gradient: Vec<f64>,
     epochs: u32,
 }
 
-impl<U: Update + 'static> Epochs<U> {
+impl<U: Update + 'static> MiniBatches<U> {
     /// Epochs over the items of `f`, which must be a sum.
     pub(crate) fn start(
         tag: &'static str,
         update: U,
         batch: u32,
-        f: &dyn Function,
+        f: &dyn CostFunction,
         seed: &Seed,
-    ) -> Result<Box<dyn Step>> {
+    ) -> Result<Box<dyn OptimizerState>> {
         let Some(n_items) = f.n_items() else {
             let what = "needs an objective that is a sum over sequences: `mle`, `pseudo-likelihood`, or `m-estimator` \
                         with `form = \"joint\"`; for the centred form take `lbfgs` or `owl-qn`";
             return Err(Error::Unsupported { tag, what: what.into() });
         };
-        let (order, gradient) = (Order::new(n_items, seed), vec![0.0; f.dim()]);
-        Ok(Box::new(Epochs { update, batch: batch as usize, order, gradient, epochs: 0 }))
+        let (order, gradient) = (ShuffledOrder::new(n_items, seed), vec![0.0; f.dim()]);
+        Ok(Box::new(MiniBatches { update, batch: batch as usize, order, gradient, epochs: 0 }))
     }
 }
 
-impl<U: Update> Step for Epochs<U> {
-    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
-        let Epochs { update, batch, order, gradient, epochs } = self;
+impl<U: Update> OptimizerState for MiniBatches<U> {
+    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
+        let MiniBatches { update, batch, order, gradient, epochs } = self;
         let items = order.next();
         let n = items.len() as f64;
         for (done, items) in (0..).step_by(*batch).zip(items.chunks(*batch)) {
@@ -54,7 +54,7 @@ impl<U: Update> Step for Epochs<U> {
                 *slope = mean * *slope + l2.of(k) / n * w;
             }
             let l1 = f.l1();
-            let l1 = Factor { of_all: l1.of_all / n, ..l1 };
+            let l1 = PenaltyFactor { of_all: l1.of_all / n, ..l1 };
             update.update(&mut at.w, gradient, l1, f64::from(*epochs) + done as f64 / n);
         }
         *epochs += 1;

@@ -1,20 +1,20 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use crf_core::{Error, Iteration, Next, Result, Run, Seed, Stop, Trace, require};
+use crf_core::{Error, FitContext, Iteration, Result, Seed, Stop, Trace, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::training::early_stopping::Watch;
+use crate::training::early_stopping::EarlyStopping;
 
 /// What an optimizer minimises: a smooth function, plus Σ l1_k |w_k|.
-pub trait Function {
+pub trait CostFunction {
     /// How many weights there are.
     fn dim(&self) -> usize;
     /// The factor of each |w_k|.
-    fn l1(&self) -> Factor<'_>;
+    fn l1(&self) -> PenaltyFactor<'_>;
     /// The factor of each w_k²/2.
-    fn l2(&self) -> Factor<'_>;
+    fn l2(&self) -> PenaltyFactor<'_>;
     /// How many items it is a sum over, the penalty left aside; `None` if it is no sum.
     fn n_items(&self) -> Option<usize>;
     /// How much work all items are together, in the order of numbers to be added.
@@ -29,14 +29,14 @@ pub trait Function {
 
 /// The factor of a penalty: the same for all weights but those that are spared.
 #[derive(Debug, Clone, Copy)]
-pub struct Factor<'a> {
+pub struct PenaltyFactor<'a> {
     /// The factor of all others.
     pub of_all: f64,
     /// Which weights are spared; empty when none is.
     pub spared: &'a [bool],
 }
 
-impl Factor<'_> {
+impl PenaltyFactor<'_> {
     /// The factor of weight `k`.
     #[inline]
     pub fn of(&self, k: usize) -> f64 {
@@ -56,13 +56,13 @@ pub trait Optimizer: Debug + Send + Sync {
         false
     }
     /// Allocates all that steps on `f` need, or says why it can make none.
-    fn start(&self, f: &dyn Function, seed: &Seed) -> Result<Box<dyn Step>>;
+    fn start(&self, f: &dyn CostFunction, seed: &Seed) -> Result<Box<dyn OptimizerState>>;
 }
 
 /// A started optimizer.
-pub trait Step {
+pub trait OptimizerState {
     /// Moves `at` to better weights, or what is expected to be better on the way, and says whether it could.
-    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool>;
+    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool>;
 }
 
 /// Where the minimisation stands.
@@ -123,13 +123,13 @@ impl StopRule {
 /// Minimises `f` from `w`, step by step, until a rule or `watch` says stop; `w` ends as the best weights found: those
 /// that did best on the validation data if they are watched. The trace goes on from the iterations `before`.
 pub fn minimise(
-    f: &mut dyn Function,
+    f: &mut dyn CostFunction,
     w: &mut Vec<f64>,
     optimizer: &dyn Optimizer,
     rule: &StopRule,
-    mut watch: Option<Watch<'_>>,
+    mut watch: Option<EarlyStopping<'_>>,
     before: Vec<Iteration>,
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
 ) -> Result<Trace> {
     assert_eq!(w.len(), f.dim(), "one starting weight per feature");
     let own = f.evaluations();
@@ -138,22 +138,22 @@ pub fn minimise(
     f.evaluate(&mut at)?;
     // Those of the iterations before that were not evaluations of `f`.
     let others = before.last().map_or(0, |last| last.evaluations).saturating_sub(own);
-    let trace = descend(f, &mut at, &mut *steps, rule, watch.as_mut(), (before, others), run)?;
-    *w = watch.and_then(Watch::best).unwrap_or(at.w);
+    let trace = run_steps(f, &mut at, &mut *steps, rule, watch.as_mut(), (before, others), run)?;
+    *w = watch.and_then(EarlyStopping::best).unwrap_or(at.w);
     Ok(trace)
 }
 
 /// The loop of [`minimise`], from a point that was evaluated and with steps that were started: steps that know the
 /// function's curvature from earlier descents go on with that. `before` are iterations that the trace goes on from, and
 /// how many evaluations other than `f`'s these had.
-pub fn descend(
-    f: &mut dyn Function,
+pub fn run_steps(
+    f: &mut dyn CostFunction,
     at: &mut Point,
-    steps: &mut dyn Step,
+    steps: &mut dyn OptimizerState,
     rule: &StopRule,
-    mut watch: Option<&mut Watch<'_>>,
+    mut watch: Option<&mut EarlyStopping<'_>>,
     before: (Vec<Iteration>, u32),
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
 ) -> Result<Trace> {
     let (mut iterations, evaluations) = before;
     if !(at.value.is_finite() && at.gradient_norm.is_finite()) {
@@ -169,10 +169,10 @@ pub fn descend(
             record.gradient_norm = at.gradient_norm;
             record.non_zeros = at.non_zeros;
             record.holdout = watch.as_mut().map(|watch| watch.see(&at.w)).transpose()?;
-            if run.observe(record) == Next::Stop {
+            if run.observe(record).is_break() {
                 break Stop::Observer;
             }
-            if watch.as_ref().is_some_and(|watch| watch.is_tired()) {
+            if watch.as_ref().is_some_and(|watch| watch.is_exhausted()) {
                 break Stop::Holdout;
             }
         }

@@ -2,7 +2,7 @@ use crf_core::{Result, Seed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::optimizers::optimizer::{Function, Optimizer, Point, Step, pseudo_gradient};
+use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, Point, pseudo_gradient};
 use crate::optimizers::quasi_newton::QuasiNewton;
 
 /// Orthant-wise limited-memory quasi-Newton steps (Andrew & Gao 2007), for penalties with an ℓ1 part.
@@ -35,7 +35,7 @@ impl Optimizer for OwlQn {
         true
     }
 
-    fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
+    fn start(&self, f: &dyn CostFunction, _seed: &Seed) -> Result<Box<dyn OptimizerState>> {
         let inner = QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim());
         Ok(Box::new(Started { inner, pseudo: vec![0.0; f.dim()] }))
     }
@@ -46,8 +46,8 @@ struct Started {
     pseudo: Vec<f64>,
 }
 
-impl Step for Started {
-    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
+impl OptimizerState for Started {
+    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
         loop {
             let l1 = f.l1();
             self.inner.stripes.update(&mut self.pseudo, |start, pseudo| {
@@ -78,7 +78,7 @@ impl Step for Started {
 
 impl Started {
     /// Halves the step until the objective falls enough; leaves the point in `trial`.
-    fn search(&mut self, f: &mut dyn Function, at: &Point, first: f64) -> Result<bool> {
+    fn search(&mut self, f: &mut dyn CostFunction, at: &Point, first: f64) -> Result<bool> {
         let mut step = first;
         for _ in 0..self.inner.evaluations {
             let trial = &mut self.inner.trial;

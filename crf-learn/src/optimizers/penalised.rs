@@ -5,8 +5,8 @@ use crf_core::{FeatureMap, Result, require};
 
 use crate::objectives::objective::Objective;
 use crate::objectives::sharded::Sharded;
-use crate::optimizers::optimizer::{Factor, Function, Point, pseudo_gradient};
-use crate::optimizers::vector_passes::Stripes;
+use crate::optimizers::optimizer::{CostFunction, PenaltyFactor, Point, pseudo_gradient};
+use crate::optimizers::vector_passes::VectorPasses;
 
 /// λ₁‖w‖₁ + (λ₂/2)‖w‖² (Vail 2008, equations 2.57 and 2.58), with the weights it spares.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Penalised<O> {
     spared: Vec<bool>, // [weights] the same of those that are free, and all that are not
     free: Range<usize>,
     dim: usize,
-    stripes: Stripes,
+    stripes: VectorPasses,
 }
 
 impl<O: Objective> Penalised<O> {
@@ -63,7 +63,7 @@ impl<O: Objective> Penalised<O> {
             exempt,
             free: 0..dim,
             dim,
-            stripes: Stripes::new(dim),
+            stripes: VectorPasses::new(dim),
         }
     }
 
@@ -114,17 +114,17 @@ impl<O: Objective> Penalised<O> {
     }
 }
 
-impl<O: Objective> Function for Penalised<O> {
+impl<O: Objective> CostFunction for Penalised<O> {
     fn dim(&self) -> usize {
         self.dim
     }
 
-    fn l1(&self) -> Factor<'_> {
-        Factor { of_all: self.l1, spared: &self.spared }
+    fn l1(&self) -> PenaltyFactor<'_> {
+        PenaltyFactor { of_all: self.l1, spared: &self.spared }
     }
 
-    fn l2(&self) -> Factor<'_> {
-        Factor { of_all: self.l2, spared: &self.spared }
+    fn l2(&self) -> PenaltyFactor<'_> {
+        PenaltyFactor { of_all: self.l2, spared: &self.spared }
     }
 
     fn n_items(&self) -> Option<usize> {

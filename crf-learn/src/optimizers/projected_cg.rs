@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::optimizers::lbfgs::{next_step, went_down};
-use crate::optimizers::optimizer::{Function, Optimizer, Point, Step};
+use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, Point};
 
 /// Projected conjugate gradients on w = w⁺ − w⁻ with w⁺, w⁻ ≥ 0, where an ℓ1 penalty is linear (Vail 2008, §2.4.3).
 ///
@@ -36,7 +36,7 @@ impl Optimizer for ProjectedCg {
         true
     }
 
-    fn start(&self, f: &dyn Function, _seed: &Seed) -> Result<Box<dyn Step>> {
+    fn start(&self, f: &dyn CostFunction, _seed: &Seed) -> Result<Box<dyn OptimizerState>> {
         let halves = || vec![Halves::default(); f.dim()];
         Ok(Box::new(Started {
             evaluations: self.evaluations_per_step,
@@ -69,8 +69,8 @@ fn halves(w: f64) -> Halves {
 /// A slope conjugate directions want to see reduced to this fraction.
 const CURVATURE: f64 = 0.1;
 
-impl Step for Started {
-    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
+impl OptimizerState for Started {
+    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
         let mut slope = self.turn(f, at);
         loop {
             let first = match self.last {
@@ -95,7 +95,7 @@ impl Step for Started {
 
 impl Started {
     /// Sets the direction at a point, and returns the slope along it.
-    fn turn(&mut self, f: &dyn Function, at: &Point) -> f64 {
+    fn turn(&mut self, f: &dyn CostFunction, at: &Point) -> f64 {
         let (l1, mut length, mut change) = (f.l1(), 0.0, 0.0);
         for (k, projected) in self.projected.iter_mut().enumerate() {
             let (x, gradient, l1) = (halves(at.w[k]), at.gradient[k], l1.of(k));
@@ -123,7 +123,7 @@ impl Started {
 
     /// Looks for a step along the direction, bent where a half would become negative, that goes down far enough and to where
     /// the slope is small; leaves it in `trial`.
-    fn search(&mut self, f: &mut dyn Function, at: &Point, slope: f64, first: f64) -> Result<bool> {
+    fn search(&mut self, f: &mut dyn CostFunction, at: &Point, slope: f64, first: f64) -> Result<bool> {
         let (mut low, mut high) = ((0.0, at.value, slope), (f64::INFINITY, 0.0, 0.0));
         let mut step = first;
         for evaluation in 1..=self.evaluations {

@@ -3,13 +3,13 @@ use crf_core::{Result, require};
 use rayon::prelude::*;
 
 use crate::optimizers::optimizer::Point;
-use crate::optimizers::vector_passes::{STRIPE, Stripes, dots, for_each};
+use crate::optimizers::vector_passes::{STRIPE, VectorPasses, dots, for_each};
 
 /// What the quasi-Newton optimizers keep between steps, allocated once.
 #[derive(Debug)]
 pub(crate) struct QuasiNewton {
-    pub(crate) history: History,
-    pub(crate) stripes: Stripes,
+    pub(crate) history: CurvaturePairs,
+    pub(crate) stripes: VectorPasses,
     /// How often a line search may evaluate the function.
     pub(crate) evaluations: u32,
     /// Where to go, in single precision like what it is made of.
@@ -22,8 +22,8 @@ pub(crate) struct QuasiNewton {
 impl QuasiNewton {
     pub(crate) fn new(memory: u32, evaluations: u32, dim: usize) -> Self {
         QuasiNewton {
-            history: History::new(memory as usize, dim),
-            stripes: Stripes::new(dim),
+            history: CurvaturePairs::new(memory as usize, dim),
+            stripes: VectorPasses::new(dim),
             evaluations,
             direction: vec![0.0; dim],
             trial: Point::new(vec![0.0; dim]),
@@ -61,7 +61,7 @@ impl QuasiNewton {
 /// passes read; the products are those of the stored vectors, so the matrix is positive definite as ever.
 /// One ring of memory, allocated once.
 #[derive(Debug)]
-pub(crate) struct History {
+pub(crate) struct CurvaturePairs {
     pairs: Vec<Pair>, // ring
     next: usize,
     len: usize,
@@ -93,11 +93,11 @@ const PER_PAIR: usize = 5;
 /// How many weights are handled at a time: what all pairs are multiplied with stays in a core's nearest cache.
 const BLOCK: usize = 1 << 10;
 
-impl History {
+impl CurvaturePairs {
     /// Room for `memory` pairs over `dim` weights.
     pub(crate) fn new(memory: usize, dim: usize) -> Self {
         let pair = || Pair { s: vec![0.0; dim], y: vec![0.0; dim] };
-        History {
+        CurvaturePairs {
             pairs: (0..memory).map(|_| pair()).collect(),
             next: 0,
             len: 0,
@@ -127,7 +127,7 @@ impl History {
     }
 
     /// Remembers a step, unless rounding or a concave stretch made its curvature useless, and takes all products
-    /// that [`History::combine`] needs to turn `v`.
+    /// that [`CurvaturePairs::combine`] needs to turn `v`.
     pub(crate) fn push(&mut self, [before, now]: [&Point; 2], v: &[f64]) {
         let (memory, slot) = (self.pairs.len(), self.next);
         let mut newest = std::mem::take(&mut self.pairs[slot]);
@@ -182,7 +182,7 @@ impl History {
         self.len += 1;
     }
 
-    /// Takes the products of `v` that [`History::combine`] needs.
+    /// Takes the products of `v` that [`CurvaturePairs::combine`] needs.
     pub(crate) fn multiply_all(&mut self, v: &[f64]) {
         if self.len == 0 {
             return;
@@ -216,7 +216,7 @@ impl History {
 
     /// Writes the estimated inverse curvature times `v` to `direction`, and returns their product (Nocedal & Wright
     /// 2006, algorithm 7.4, in coefficients of the remembered vectors).
-    pub(crate) fn combine(&mut self, v: &[f64], direction: &mut [f32], stripes: &mut Stripes) -> f64 {
+    pub(crate) fn combine(&mut self, v: &[f64], direction: &mut [f32], stripes: &mut VectorPasses) -> f64 {
         let memory = self.pairs.len();
         self.of_s.fill(0.0);
         self.of_y.fill(0.0);

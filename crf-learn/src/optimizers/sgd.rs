@@ -2,8 +2,8 @@ use crf_core::{Result, Seed, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::optimizers::mini_batches::{Epochs, Update};
-use crate::optimizers::optimizer::{Factor, Function, Optimizer, Step};
+use crate::optimizers::mini_batches::{MiniBatches, Update};
+use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, PenaltyFactor};
 
 /// Stochastic gradient descent, with a cumulative ℓ1 penalty (Tsuruoka, Tsujii & Ananiadou 2009).
 ///
@@ -15,7 +15,7 @@ pub struct Sgd {
     /// The first step's rate η₀, on the mean over the sequences; above 0.
     pub rate: f64,
     /// How the rate falls with the number of epochs e.
-    pub schedule: Schedule,
+    pub schedule: StepSchedule,
     /// The base of the `exponential` schedule; above 0 and at most 1.
     pub decay: f64,
     /// How many sequences a step looks at; at least 1. When left out, as many that they are more work than a change of all
@@ -26,7 +26,7 @@ pub struct Sgd {
 /// How a rate falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Schedule {
+pub enum StepSchedule {
     /// η₀, always.
     Constant,
     /// η₀ / (1 + e) (Collins et al. 2008).
@@ -37,7 +37,7 @@ pub enum Schedule {
 
 impl Default for Sgd {
     fn default() -> Self {
-        Sgd { rate: 0.1, schedule: Schedule::Inverse, decay: 0.85, batch: None }
+        Sgd { rate: 0.1, schedule: StepSchedule::Inverse, decay: 0.85, batch: None }
     }
 }
 
@@ -55,11 +55,11 @@ impl Optimizer for Sgd {
         true
     }
 
-    fn start(&self, f: &dyn Function, seed: &Seed) -> Result<Box<dyn Step>> {
+    fn start(&self, f: &dyn CostFunction, seed: &Seed) -> Result<Box<dyn OptimizerState>> {
         let batch = self.batch.unwrap_or_else(|| worthwhile(f));
         let penalised = if f.l1().of_all > 0.0 { f.dim() } else { 0 };
         let descent = Descent { settings: self.clone(), due: 0.0, paid: vec![0.0; penalised] };
-        Epochs::start("sgd", descent, batch, f, seed)
+        MiniBatches::start("sgd", descent, batch, f, seed)
     }
 }
 
@@ -69,7 +69,7 @@ const PASSES: usize = 4;
 const LEAST_STEPS: usize = 32;
 
 /// A batch that is worth a change of all weights.
-fn worthwhile(f: &dyn Function) -> u32 {
+fn worthwhile(f: &dyn CostFunction) -> u32 {
     let n_items = f.n_items().unwrap_or(1).max(1);
     let each = (f.work() / n_items).max(1);
     (PASSES * f.dim() / each).clamp(1, n_items.div_ceil(LEAST_STEPS)) as u32
@@ -82,12 +82,12 @@ struct Descent {
 }
 
 impl Update for Descent {
-    fn update(&mut self, w: &mut [f64], gradient: &[f64], l1: Factor<'_>, epoch: f64) {
+    fn update(&mut self, w: &mut [f64], gradient: &[f64], l1: PenaltyFactor<'_>, epoch: f64) {
         let Sgd { rate, schedule, decay, .. } = self.settings;
         let rate = match schedule {
-            Schedule::Constant => rate,
-            Schedule::Inverse => rate / (1.0 + epoch),
-            Schedule::Exponential => rate * decay.powf(epoch),
+            StepSchedule::Constant => rate,
+            StepSchedule::Inverse => rate / (1.0 + epoch),
+            StepSchedule::Exponential => rate * decay.powf(epoch),
         };
         w.iter_mut().zip(gradient).for_each(|(w, slope)| *w -= rate * slope);
         self.due += rate * l1.of_all;

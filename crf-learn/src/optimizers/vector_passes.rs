@@ -15,14 +15,14 @@ pub(crate) type Sums = [f64; 4];
 ///
 /// Each stripe's sums are kept apart and added up in order. The memory for them is allocated once.
 #[derive(Debug)]
-pub(crate) struct Stripes {
+pub(crate) struct VectorPasses {
     sums: Vec<Sums>,
 }
 
-impl Stripes {
+impl VectorPasses {
     /// For vectors of `dim` numbers.
     pub(crate) fn new(dim: usize) -> Self {
-        Stripes { sums: vec![[0.0; 4]; dim.div_ceil(STRIPE)] }
+        VectorPasses { sums: vec![[0.0; 4]; dim.div_ceil(STRIPE)] }
     }
 
     /// Calls `f` with each stripe of `out` and where it starts; the sums of what it returns.

@@ -1,4 +1,4 @@
-use crf_core::{Corpus, Problem, Result};
+use crf_core::{EncodedDataset, Problem, Result};
 
 use crate::objectives::objective::Objective;
 use crate::objectives::sharded::Sharded;
@@ -9,16 +9,16 @@ type Loss<'a> = dyn FnMut(&[f64]) -> Result<f64> + 'a;
 
 /// Watches the loss on validation data: ends a training after which it no longer falls, and keeps the weights that
 /// were best.
-pub struct Watch<'a> {
+pub struct EarlyStopping<'a> {
     loss: Box<Loss<'a>>,
     patience: Patience,
     weights: Vec<f64>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> EarlyStopping<'a> {
     /// Watches `loss`, and gives up after so many iterations in a row that did not improve it.
     pub fn new(patience: u32, loss: impl FnMut(&[f64]) -> Result<f64> + 'a) -> Self {
-        Watch { loss: Box::new(loss), patience: Patience::new(patience), weights: Vec::new() }
+        EarlyStopping { loss: Box::new(loss), patience: Patience::new(patience), weights: Vec::new() }
     }
 
     /// Watches the objective that `of` makes of a problem on its validation data, if there are any and there is patience.
@@ -28,10 +28,10 @@ impl<'a> Watch<'a> {
         problem: &Problem<'a>,
     ) -> Result<Option<Self>> {
         let valid = problem.valid.filter(|_| patience > 0);
-        let watch = |valid: &'a Corpus| {
+        let watch = |valid: &'a EncodedDataset| {
             let mut objective = Sharded::new(of(&Problem { train: valid, ..*problem })?);
             let mut gradient = vec![0.0; objective.objective().dim()];
-            Ok(Watch::new(patience, move |w: &[f64]| objective.evaluate(w, &mut gradient)))
+            Ok(EarlyStopping::new(patience, move |w: &[f64]| objective.evaluate(w, &mut gradient)))
         };
         valid.map(watch).transpose()
     }
@@ -47,8 +47,8 @@ impl<'a> Watch<'a> {
     }
 
     /// Whether patience is at its end.
-    pub fn is_tired(&self) -> bool {
-        self.patience.is_tired()
+    pub fn is_exhausted(&self) -> bool {
+        self.patience.is_exhausted()
     }
 
     /// The weights that were best, if any were seen.

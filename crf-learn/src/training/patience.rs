@@ -20,7 +20,7 @@ impl Patience {
     }
 
     /// Whether it is at its end.
-    pub(crate) fn is_tired(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         self.since_best >= self.limit
     }
 

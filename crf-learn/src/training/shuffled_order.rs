@@ -2,15 +2,15 @@ use crf_core::{Rng, Seed};
 use rand::seq::SliceRandom as _;
 
 /// The sequences in an order that is drawn anew for each epoch.
-pub(crate) struct Order {
+pub(crate) struct ShuffledOrder {
     rng: Rng,
     sequences: Vec<usize>,
 }
 
-impl Order {
+impl ShuffledOrder {
     /// An order of so many sequences.
     pub(crate) fn new(len: usize, seed: &Seed) -> Self {
-        Order { rng: seed.child("order").rng(), sequences: (0..len).collect() }
+        ShuffledOrder { rng: seed.child("order").rng(), sequences: (0..len).collect() }
     }
 
     /// The next order.

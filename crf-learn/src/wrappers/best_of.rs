@@ -1,8 +1,9 @@
 use crf_core::metrics::ErrorRate;
 use crf_core::plugin::{Named, named_list};
-use crf_core::{Decode, Error, Fit, Learner, Metric as _, Next, Problem, Result, Run, require};
+use crf_core::{Decode, Error, Fit, FitContext, Learner, Metric as _, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 use crate::log_linear::mle::Mle;
 
@@ -34,12 +35,13 @@ impl Learner for BestOf {
         self.learners.iter().try_for_each(|learner| learner.check())
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let judge = problem.valid.unwrap_or(problem.train);
         let mut best: Option<(f64, Fit)> = None;
         for learner in &self.learners {
             // Who watches would see iterations of learners that are not taken.
-            let fit = learner.fit(problem, &mut Run::new(run.seed, &mut |_| Next::Continue))?;
+            let fit =
+                learner.fit(problem, &mut FitContext::new(run.seed, &mut |_| ControlFlow::Continue(())))?;
             let error = ErrorRate {}.measure(&problem.evaluate(&*fit.model, judge, self.decode)?)?;
             if best.as_ref().is_none_or(|(least, _)| error < *least) {
                 best = Some((error, fit));
@@ -82,8 +84,8 @@ mod tests {
         let problem = Problem { valid: Some(&valid), ..Problem::new(&train, &map, &inference) };
         let fit = |text: &str| {
             let learner: Box<dyn Learner> = serde_json::from_str(text).unwrap();
-            let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-            let fit = learner.fit(&problem, &mut Run::new(Seed::new(1), &mut go_on)).unwrap();
+            let mut go_on = |_: &crf_core::Iteration| ControlFlow::Continue(());
+            let fit = learner.fit(&problem, &mut FitContext::new(Seed::new(1), &mut go_on)).unwrap();
             fit.model.log_linear().unwrap().weights().to_vec()
         };
         // Under the first penalty no weight is left to tell labels apart, under the second one there is.

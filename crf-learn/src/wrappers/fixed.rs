@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crf_core::{Error, Fit, Learner, LogLinear, Problem, Result, Run, Stop, Trace, require};
+use crf_core::{Error, Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ impl Learner for Fixed {
         bad.map_or(Ok(()), |(name, weight)| Err(Error::setting(name, "a finite number", weight)))
     }
 
-    fn fit(&self, problem: &Problem<'_>, _run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
         let map = problem.map;
         let names: Vec<String> = (0..map.len()).map(|k| map.name(k)).collect();
         let mut given: Vec<Option<&str>> = vec![None; names.len()];

@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Fit, Learner, Problem, Result, Run, require};
+use crf_core::{Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl Learner for InPart {
         self.learner.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let train = problem.train.part(self.part, self.of)?;
         let valid = problem.valid.map(|valid| valid.part(self.part, self.of)).transpose()?;
         self.learner.fit(&Problem { train: &train, valid: valid.as_ref(), ..*problem }, run)

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crf_core::plugin::{Named, named};
-use crf_core::{Dataset, Error, Fit, Learner, Problem, Result, Run, require};
+use crf_core::{Dataset, Error, Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ impl Learner for LabelWeighted {
         self.learner.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let data = problem.train.data();
         let weights = self.labels.resolve(data)?;
         let train = problem.train.reweighted(|i| data.weight(i) * mean_weight(data, i, &weights))?;

@@ -1,19 +1,20 @@
 //! Small random problems that many tests share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, Decode, FeatureMap, Features, Fit,
-    Inference, Learner, Model, Next, Problem, Run, Schema, Seed, Value, evaluate,
+    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, EncodedDataset, FeatureMap, Features,
+    Fit, FitContext, Inference, Learner, Model, Problem, Schema, Seed, Value, evaluate,
 };
 use crf_inference::ForwardBackward;
 use crf_learn::{Objective, Sharded};
 use rand::RngExt as _;
 
 /// A run that nobody watches.
-pub(crate) fn quiet<R>(seed: u64, f: impl FnOnce(&mut Run<'_>) -> R) -> R {
-    f(&mut Run::new(Seed::new(seed), &mut |_| Next::Continue))
+pub(crate) fn quiet<R>(seed: u64, f: impl FnOnce(&mut FitContext<'_>) -> R) -> R {
+    f(&mut FitContext::new(Seed::new(seed), &mut |_| ControlFlow::Continue(())))
 }
 
 /// What `f` gives on a pool of so many threads.
@@ -22,7 +23,7 @@ pub(crate) fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) 
 }
 
 /// −log p(Y | X) of data under a model, by exact inference on chains.
-pub(crate) fn log_loss(model: &dyn Model, x: &Corpus) -> f64 {
+pub(crate) fn log_loss(model: &dyn Model, x: &EncodedDataset) -> f64 {
     let answers = evaluate(model, x, &INFERENCE, Decode::Posterior).unwrap();
     let log_likelihood = answers.probabilities.unwrap().log_likelihood;
     (0..x.len()).map(|i| -x.data().weight(i) * log_likelihood[i]).sum()
@@ -84,7 +85,7 @@ pub(crate) fn data(draw: &Draw) -> Dataset {
 
 /// Encoded data with their features.
 pub(crate) struct Encoded {
-    pub(crate) corpus: Corpus,
+    pub(crate) corpus: EncodedDataset,
     pub(crate) map: Arc<FeatureMap>,
 }
 
@@ -105,7 +106,7 @@ impl Encoded {
     }
 
     /// With other data, encoded by the same functions.
-    pub(crate) fn with_valid(features: &str, train: Dataset, valid: Dataset) -> (Self, Corpus) {
+    pub(crate) fn with_valid(features: &str, train: Dataset, valid: Dataset) -> (Self, EncodedDataset) {
         let features: Features = serde_json::from_str(features).unwrap();
         let fitted = features.fit(&train).unwrap();
         let [corpus, valid] = [train, valid].map(|data| fitted.encode(Arc::new(data)).unwrap());

@@ -2,9 +2,10 @@
 
 use crate::common::{Draw, Encoded, INFERENCE, data};
 use crf_core::{Constraints, Dataset, Problem, Result};
-use crf_learn::Function as _;
+use crf_learn::CostFunction as _;
 use crf_learn::{
-    Conditionals, Exponential, Form, Likelihood, Objective, Penalised, Penalty, Point, Rho, Sharded,
+    Form, LikelihoodObjective, MEstimatorObjective, Objective, Penalised, Penalty, Point,
+    PseudoLikelihoodObjective, ReferenceDistribution, Sharded,
 };
 use proptest::prelude::*;
 
@@ -63,10 +64,10 @@ proptest! {
         let restricted = Problem { train: &few, ..whole };
         let mut rng = crf_core::Seed::new(draw.seed ^ 2).rng();
         let w: Vec<f64> = (0..map.len()).map(|_| rng.random::<f64>() - 0.5).collect();
-        let rho = Rho::uniform(&map);
-        let exponential = |problem| Exponential::new(Form::Centred, &rho, problem).unwrap();
+        let rho = ReferenceDistribution::uniform(&map);
+        let exponential = |problem| MEstimatorObjective::new(Form::Centred, &rho, problem).unwrap();
         for (got, want) in [
-            (evaluate(Likelihood::new(&restricted).unwrap(), &w), evaluate(Likelihood::new(&whole).unwrap(), &w)),
+            (evaluate(LikelihoodObjective::new(&restricted).unwrap(), &w), evaluate(LikelihoodObjective::new(&whole).unwrap(), &w)),
             (evaluate(exponential(&restricted), &w), evaluate(exponential(&whole), &w)),
         ] {
             prop_assert!((got.0 - want.0).abs() <= 1e-9 * (1.0 + want.0.abs()), "{} vs {}", got.0, want.0);
@@ -83,7 +84,7 @@ proptest! {
         let penalty = Penalty { l1: 0.0, l2, exempt_intercepts: true };
         let forbidden = unseen_pairs(encoded.corpus.data()).resolve(encoded.corpus.data().schema()).unwrap();
         let problem = Problem { forbidden: constrained.then_some(&forbidden), ..encoded.problem(&INFERENCE) };
-        let likelihood = Likelihood::new(&problem).unwrap();
+        let likelihood = LikelihoodObjective::new(&problem).unwrap();
         let mut f = Penalised::new(likelihood, &penalty, &encoded.map);
         let mut rng = crf_core::Seed::new(draw.seed ^ 1).rng();
         let mut at = Point::new((0..f.dim()).map(|_| rng.random::<f64>() - 0.5).collect());
@@ -114,7 +115,7 @@ proptest! {
 fn at_zero_every_labelling_is_equally_likely() {
     let draw = Draw { sequences: 7, length: 11, labels: 3, unlabelled: 0, seed: 3 };
     let encoded = Encoded::new(FEATURES[1], data(&draw));
-    let mut f = Sharded::new(Likelihood::new(&encoded.problem(&INFERENCE)).unwrap());
+    let mut f = Sharded::new(LikelihoodObjective::new(&encoded.problem(&INFERENCE)).unwrap());
     let mut gradient = vec![0.0; encoded.map.len()];
     let value = f.evaluate(&vec![0.0; encoded.map.len()], &mut gradient).unwrap();
     let positions: f64 = (0..7).map(|i| (11 - i % 3) as f64 * (1.0 + 0.5 * (i % 2) as f64)).sum();
@@ -125,11 +126,11 @@ fn at_zero_every_labelling_is_equally_likely() {
 fn the_result_does_not_depend_on_threads() {
     let draw = Draw { sequences: 400, length: 60, labels: 5, unlabelled: 1, seed: 8 };
     for features in [FEATURES[6], FEATURES[7]] {
-        same_bits(Likelihood::new, &Encoded::new(features, data(&draw)));
+        same_bits(LikelihoodObjective::new, &Encoded::new(features, data(&draw)));
         let labelled = Encoded::new(features, data(&Draw { unlabelled: 0, ..draw.clone() }));
-        same_bits(Conditionals::new, &labelled);
-        let rho = Rho::Same(vec![vec![0.2; 5]]);
-        same_bits(|problem| Exponential::new(Form::Centred, &rho, problem), &labelled);
+        same_bits(PseudoLikelihoodObjective::new, &labelled);
+        let rho = ReferenceDistribution::Same(vec![vec![0.2; 5]]);
+        same_bits(|problem| MEstimatorObjective::new(Form::Centred, &rho, problem), &labelled);
     }
 }
 

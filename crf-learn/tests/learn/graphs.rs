@@ -10,7 +10,7 @@ use crf_core::{
 };
 use crf_datasets::PottsGrid;
 use crf_inference::{BeliefPropagation, JunctionTree};
-use crf_learn::{Fixed, Likelihood, Mle, Pairing, Sharded, StopRule};
+use crf_learn::{Fixed, LikelihoodObjective, Minimisation, Mle, Sharded, StopRule};
 use proptest::prelude::*;
 use tracing::field::{Field, Visit};
 use tracing::subscriber::{Interest, with_default};
@@ -47,14 +47,14 @@ fn trees(nodes: u32, labels: u32, seed: u64) -> Dataset {
 
 /// The largest difference of the likelihood's gradient and central differences, at random weights.
 fn gradient_error(encoded: &Encoded, inference: &dyn Inference, seed: u64) -> f64 {
-    let f = Sharded::new(Likelihood::new(&encoded.problem(inference)).unwrap());
+    let f = Sharded::new(LikelihoodObjective::new(&encoded.problem(inference)).unwrap());
     slope_error(f, &random_weights(&encoded.map, 0.3, seed))
 }
 
 /// The weights that maximum likelihood finds by an inference.
 fn train(encoded: &Encoded, inference: &dyn Inference, l2: f64) -> Vec<f64> {
     let stop = StopRule { iterations: 1000, tolerance: 1e-7, delta: 0.0, period: 10 };
-    let learner = Mle(Pairing { l2, stop, ..Pairing::default() });
+    let learner = Mle(Minimisation { l2, stop, ..Minimisation::default() });
     let fit = quiet(1, |run| learner.fit(&encoded.problem(inference), run)).unwrap();
     fit.model.log_linear().unwrap().weights().to_vec()
 }

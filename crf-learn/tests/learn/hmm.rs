@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{Draw, INFERENCE, data, quiet};
 use crf_core::{
-    Beliefs, Corpus, EdgeBeliefs, Features, Inference as _, Learner as _, Model, Problem, Scratch,
+    Beliefs, EdgeBeliefs, EncodedDataset, Features, Inference as _, Learner as _, Model, Problem, Scratch,
 };
 use crf_learn::{Emission, Hmm, HmmModel};
 use proptest::prelude::*;
@@ -14,7 +14,12 @@ fn features(list: &str) -> Features {
 }
 
 /// Trains a hidden Markov model and encodes the data for it and for a CRF with the given features.
-fn both(draw: &Draw, hmm: &Hmm, emitted: &str, crf: &str) -> ((HmmModel, Corpus), (Box<dyn Model>, Corpus)) {
+fn both(
+    draw: &Draw,
+    hmm: &Hmm,
+    emitted: &str,
+    crf: &str,
+) -> ((HmmModel, EncodedDataset), (Box<dyn Model>, EncodedDataset)) {
     let train = Arc::new(data(draw));
     let fitted = features(emitted).fit(&train).unwrap();
     let corpus = fitted.encode(train.clone()).unwrap();
@@ -31,7 +36,7 @@ fn both(draw: &Draw, hmm: &Hmm, emitted: &str, crf: &str) -> ((HmmModel, Corpus)
 }
 
 /// All node marginals.
-fn posteriors(model: &dyn Model, corpus: &Corpus) -> Vec<f64> {
+fn posteriors(model: &dyn Model, corpus: &EncodedDataset) -> Vec<f64> {
     let bound = model.bind(corpus).unwrap();
     let (mut buffer, mut scratch, mut all) = (Scratch::new(), Scratch::new(), Vec::new());
     for i in 0..corpus.len() {

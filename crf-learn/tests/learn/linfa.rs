@@ -4,7 +4,7 @@
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Decode, Learner as _, evaluate};
 use crf_learn::linfa::{Chain, ChainError, FittedChain, Sequences};
-use crf_learn::{Mle, NeuralChain, Pairing, Perceptron};
+use crf_learn::{Minimisation, Mle, NeuralChain, Perceptron};
 use linfa::DatasetBase;
 use linfa::prelude::ToConfusionMatrix as _;
 use linfa::traits::{Fit, Predict as _};
@@ -24,7 +24,7 @@ fn records() -> (crf_core::Dataset, DatasetBase<Sequences, Array1<usize>>) {
 #[test]
 fn answers_are_those_of_the_learner() {
     let (data, records) = records();
-    let learner = || Mle(Pairing { l2: 0.5, ..Pairing::default() });
+    let learner = || Mle(Minimisation { l2: 0.5, ..Minimisation::default() });
     let encoded = Encoded::new(r#"["intercept", "transition", {"state": "value"}]"#, data);
     let fit = quiet(0, |run| learner().fit(&encoded.problem(&INFERENCE), run)).unwrap();
     let want = evaluate(&*fit.model, &encoded.corpus, &INFERENCE, Decode::Posterior).unwrap().predicted;
@@ -52,7 +52,7 @@ fn what_does_not_fit_is_an_error() {
     assert_eq!(error, "2 rows for sequences of 1 positions in all");
     let of = |rows, labels| -> Result<FittedChain<u8>, ChainError> {
         let records = DatasetBase::new(Sequences::new(rows, vec![2]).unwrap(), labels);
-        Chain::new(Mle(Pairing { l2: 1.0, ..Pairing::default() }), INFERENCE).fit(&records)
+        Chain::new(Mle(Minimisation { l2: 1.0, ..Minimisation::default() }), INFERENCE).fit(&records)
     };
     let error = of(array![[1.0], [2.0]], array![1_u8]).unwrap_err().to_string();
     assert_eq!(error, "The number of samples do not match: 2 - 1");

@@ -7,7 +7,7 @@ use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Decode, Features, Label, Learner, Problem, Seed, Source as _, Stop, evaluate};
 use crf_datasets::{CoupledChains, Ocr};
 use crf_inference::JunctionTree;
-use crf_learn::{Logistic, Mle, Pairing, PseudoLikelihood, StopRule, Svc};
+use crf_learn::{Logistic, Minimisation, Mle, PseudoLikelihood, StopRule, Svc};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
@@ -43,7 +43,7 @@ proptest! {
         prop_assert!(got[n_state..].iter().all(|w| *w == 0.0));
         let map = Arc::new(encoded.map.narrow(|k| k < n_state).0);
         let local = Problem { map: &map, ..problem };
-        let pairing = || Pairing { l2, exempt_intercepts: exempt, stop: TIGHT, ..Pairing::default() };
+        let pairing = || Minimisation { l2, exempt_intercepts: exempt, stop: TIGHT, ..Minimisation::default() };
         for learner in [&Mle(pairing()) as &dyn Learner, &PseudoLikelihood(pairing())] {
             let (want, _) = weights(learner, &local);
             // Without a penalty on the intercepts only their differences are determined.
@@ -91,7 +91,7 @@ fn every_kind_of_node_has_a_classifier() {
     let inference = JunctionTree::default();
     let problem = encoded.problem(&inference);
     let (got, _) = weights(&Logistic { l2: 0.5, tolerance: 1e-6, ..Logistic::default() }, &problem);
-    let (want, _) = weights(&Mle(Pairing { l2: 0.5, stop: TIGHT, ..Pairing::default() }), &problem);
+    let (want, _) = weights(&Mle(Minimisation { l2: 0.5, stop: TIGHT, ..Minimisation::default() }), &problem);
     assert!(got.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-3), "{got:?} vs {want:?}");
 }
 
@@ -151,7 +151,7 @@ fn letters_are_read_one_by_one() {
     let map = Arc::new(fitted.map(&train).unwrap());
     let problem = Problem::new(&train, &map, &INFERENCE);
     let learners: [(Box<dyn Learner>, f64); 2] = [
-        (Box::new(Mle(Pairing { l2: 10.0, ..Pairing::default() })), 0.70),
+        (Box::new(Mle(Minimisation { l2: 10.0, ..Minimisation::default() })), 0.70),
         (Box::new(Logistic { l2: 10.0, ..Logistic::default() }), 0.70),
     ];
     for (learner, least) in learners {

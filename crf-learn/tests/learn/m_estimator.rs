@@ -10,8 +10,8 @@ use crf_core::{
 };
 use crf_datasets::Ocr;
 use crf_learn::{
-    Exponential, Form, Likelihood, MEstimator, Mle, Objective, Pairing, PseudoLikelihood, Reference, Rho,
-    Sharded,
+    Form, LikelihoodObjective, MEstimator, MEstimatorObjective, Minimisation, Mle, Objective,
+    PseudoLikelihood, Reference, ReferenceDistribution, Sharded,
 };
 use rand::RngExt as _;
 
@@ -125,10 +125,12 @@ fn frequencies_need_intercepts() {
 fn margins_of_thousands_neither_overflow_nor_vanish() {
     let draw = Draw { sequences: 9, length: 12, labels: 3, unlabelled: 0, seed: 2 };
     let encoded = Encoded::new(r#"["transition", {"state": "value"}]"#, data(&draw));
-    let (problem, rho) = (encoded.problem(&INFERENCE), Rho::Same(vec![vec![1.0 / 3.0; 3]]));
-    let of = |rho: &Rho| Sharded::new(Exponential::new(Form::Centred, rho, &problem).unwrap());
+    let (problem, rho) = (encoded.problem(&INFERENCE), ReferenceDistribution::Same(vec![vec![1.0 / 3.0; 3]]));
+    let of = |rho: &ReferenceDistribution| {
+        Sharded::new(MEstimatorObjective::new(Form::Centred, rho, &problem).unwrap())
+    };
     // ρ of zero weights is uniform too, so both ways must agree.
-    let (mut same, mut each) = (of(&rho), of(&Rho::Local(vec![0.0; encoded.map.len()])));
+    let (mut same, mut each) = (of(&rho), of(&ReferenceDistribution::Local(vec![0.0; encoded.map.len()])));
     for scale in [1.0, 1e3, 1e5] {
         let w = random_weights(&encoded.map, scale, 3);
         let [mut a, mut b] = [vec![0.0; w.len()], vec![0.0; w.len()]];
@@ -176,9 +178,9 @@ fn on_words_an_iteration_costs_a_fraction_of_the_likelihood() {
     // Within the pool, as experiments train: going there and back would take as long as all the rest.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let [likelihood, ours] = pool.install(|| {
-        let rho = Rho::uniform(&map);
-        let ours = Exponential::new(Form::Centred, &rho, &problem).unwrap();
-        [best_time(Likelihood::new(&problem).unwrap(), &w), best_time(ours, &w)]
+        let rho = ReferenceDistribution::uniform(&map);
+        let ours = MEstimatorObjective::new(Form::Centred, &rho, &problem).unwrap();
+        [best_time(LikelihoodObjective::new(&problem).unwrap(), &w), best_time(ours, &w)]
     });
     println!("an evaluation: likelihood {likelihood:?}, M-estimator {ours:?}");
     let least = if cfg!(debug_assertions) { 3 } else { 10 };
@@ -194,7 +196,7 @@ fn on_words_an_iteration_costs_a_fraction_of_the_likelihood() {
         accuracy
     };
     // Each with the penalty that suits it: with 1, the M-estimator is far too sure of itself on these data.
-    let pairing = |l2| Pairing { l2, ..Pairing::default() };
+    let pairing = |l2| Minimisation { l2, ..Minimisation::default() };
     let mle = accuracy(&Mle(pairing(1.0)));
     let pseudo = accuracy(&PseudoLikelihood(pairing(1.0)));
     let [uniform, frequencies, local] = REFERENCES.map(|reference| {

@@ -1,11 +1,12 @@
 //! Features that the data do not tell apart are trained as one: the steps are those of training them all.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Features, Fit, Learner, Next, Problem, Run, Seed, Source};
+use crf_core::{Features, Fit, FitContext, Learner, Problem, Seed, Source};
 use crf_datasets::RedundantObservations;
 use crf_inference::ForwardBackward;
-use crf_learn::{Mle, Pairing, PseudoLikelihood, StopRule};
+use crf_learn::{Minimisation, Mle, PseudoLikelihood, StopRule};
 
 /// Trains on data in which each column comes twice or more; with a watch nothing is merged.
 fn fit(learner: &dyn Learner, watched: bool) -> Fit {
@@ -19,12 +20,12 @@ fn fit(learner: &dyn Learner, watched: bool) -> Fit {
     let inference = ForwardBackward::default();
     let mut problem = Problem::new(&train, &map, &inference);
     problem.valid = watched.then_some(&train);
-    learner.fit(&problem, &mut Run::new(Seed::new(4), &mut |_| Next::Continue)).unwrap()
+    learner.fit(&problem, &mut FitContext::new(Seed::new(4), &mut |_| ControlFlow::Continue(()))).unwrap()
 }
 
-fn pairing() -> Pairing {
+fn pairing() -> Minimisation {
     let stop = StopRule { iterations: 12, ..StopRule::default() };
-    Pairing { l2: 0.5, patience: 1000, stop, ..Pairing::default() }
+    Minimisation { l2: 0.5, patience: 1000, stop, ..Minimisation::default() }
 }
 
 #[test]

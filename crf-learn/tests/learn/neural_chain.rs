@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet, text, trained};
 use crf_core::{
-    Alphabet, Channel, ChannelKind, Corpus, Dataset, DatasetBuilder, Decode, Features, Fit, Learner, Model,
-    Problem, Schema, Seed, Source as _, Stop, Value, evaluate,
+    Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, EncodedDataset, Features, Fit, Learner,
+    Model, Problem, Schema, Seed, Source as _, Stop, Value, evaluate,
 };
 use crf_datasets::{CoupledChains, Ocr};
-use crf_learn::{Adam, By, Mle, NeuralChain, Optimizer, Pairing, Pairwise, StopRule, Training};
+use crf_learn::{Adam, By, Minimisation, Mle, NeuralChain, Optimizer, Pairwise, StopRule, Training};
 use rand::RngExt as _;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}]"#;
@@ -17,7 +17,7 @@ fn adam(rate: f64, batch: u32) -> Adam {
     Adam { rate, batch, ..Adam::default() }
 }
 
-fn accuracy(fit: &Fit, x: &Corpus, decode: Decode) -> f64 {
+fn accuracy(fit: &Fit, x: &EncodedDataset, decode: Decode) -> f64 {
     let answers = evaluate(&*fit.model, x, &INFERENCE, decode).unwrap();
     let right = answers.pairs().filter(|(truth, predicted)| truth == predicted).count();
     right as f64 / answers.predicted.len() as f64
@@ -43,7 +43,8 @@ fn xor(seed: u64) -> Dataset {
 fn a_net_learns_what_no_linear_model_can() {
     let encoded = Encoded::new(FEATURES, xor(1));
     let problem = encoded.problem(&INFERENCE);
-    let linear = quiet(1, |run| Mle(Pairing { l2: 0.1, ..Pairing::default() }).fit(&problem, run)).unwrap();
+    let linear =
+        quiet(1, |run| Mle(Minimisation { l2: 0.1, ..Minimisation::default() }).fit(&problem, run)).unwrap();
     let share = accuracy(&linear, &encoded.corpus, Decode::Posterior);
     assert!(share < 0.7, "{share}");
     for (training, batch, dropout) in
@@ -117,7 +118,7 @@ fn transition_weights_come_to_their_optimum_beside_the_net() {
     let encoded = Encoded::new(FEATURES, data(&draw));
     for by in [By::Likelihood, By::PseudoLikelihood] {
         let stop = StopRule { tolerance: 1e-7, delta: 0.0, ..StopRule::default() };
-        let pairing = || Pairing { l2: 1.0, stop, ..Pairing::default() };
+        let pairing = || Minimisation { l2: 1.0, stop, ..Minimisation::default() };
         let learner = NeuralChain {
             hidden: vec![8],
             epochs: 4,
@@ -211,8 +212,10 @@ fn letters_are_read_better_than_by_a_linear_chain() {
     let problem = Problem::new(&train, &map, &INFERENCE);
     let optimizer: Option<Box<dyn Optimizer>> = Some(Box::new(adam(0.01, 64)));
     let stop = StopRule { iterations: 10, delta: 0.0, ..StopRule::default() };
-    let pairwise =
-        Pairwise { by: By::PseudoLikelihood, pairing: Pairing { optimizer, stop, ..Pairing::default() } };
+    let pairwise = Pairwise {
+        by: By::PseudoLikelihood,
+        pairing: Minimisation { optimizer, stop, ..Minimisation::default() },
+    };
     let classifier = NeuralChain { output_bias: false, pairwise, ..NeuralChain::default() };
     let joint = NeuralChain { training: Training::Joint, adam: adam(0.001, 16), ..NeuralChain::default() };
     for learner in [classifier, joint] {

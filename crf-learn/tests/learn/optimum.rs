@@ -1,12 +1,13 @@
 //! Trained weights against the conditions that only an optimum fulfils.
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Iteration, Learner, Next, Problem, Run, Seed, Stop};
+use crf_core::{FitContext, Iteration, Learner, Problem, Seed, Stop};
 use crf_learn::{
-    Lbfgs, Likelihood, MEstimator, Mle, Optimizer, OwlQn, Pairing, ProjectedCg, PseudoLikelihood, Sharded,
-    StopRule,
+    Lbfgs, LikelihoodObjective, MEstimator, Minimisation, Mle, Optimizer, OwlQn, ProjectedCg,
+    PseudoLikelihood, Sharded, StopRule,
 };
 use proptest::prelude::*;
 
@@ -23,7 +24,7 @@ fn train(learner: &Mle, encoded: &Encoded) -> (Vec<f64>, Vec<f64>, Stop) {
     let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
     let w = fit.model.log_linear().unwrap().weights().to_vec();
     let mut gradient = vec![0.0; w.len()];
-    Sharded::new(Likelihood::new(&problem).unwrap()).evaluate(&w, &mut gradient).unwrap();
+    Sharded::new(LikelihoodObjective::new(&problem).unwrap()).evaluate(&w, &mut gradient).unwrap();
     (w, gradient, fit.trace.stop)
 }
 
@@ -33,7 +34,7 @@ proptest! {
     #[test]
     fn lbfgs_ends_where_the_gradient_vanishes(seed in any::<u64>(), labels in 2..4_usize, l2 in 0.01..10.0, exempt: bool) {
         let encoded = encoded(seed, labels);
-        let learner = Mle(Pairing { l2, exempt_intercepts: exempt, stop: TIGHT, ..Pairing::default() });
+        let learner = Mle(Minimisation { l2, exempt_intercepts: exempt, stop: TIGHT, ..Minimisation::default() });
         let (w, gradient, stop) = train(&learner, &encoded);
         prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
         for k in 0..w.len() {
@@ -50,7 +51,7 @@ proptest! {
         let encoded = encoded(seed, labels);
         let optimizer: Option<Box<dyn Optimizer>> =
             if cg { Some(Box::<ProjectedCg>::default()) } else { Some(Box::<OwlQn>::default()) };
-        let learner = Mle(Pairing { l1, l2, exempt_intercepts: exempt, optimizer, stop: TIGHT, ..Pairing::default() });
+        let learner = Mle(Minimisation { l1, l2, exempt_intercepts: exempt, optimizer, stop: TIGHT, ..Minimisation::default() });
         // With a penalty this small the last digits can take longer than the budget; the conditions hold all the same.
         let (w, gradient, _) = train(&learner, &encoded);
         for k in 0..w.len() {
@@ -66,8 +67,9 @@ proptest! {
 #[test]
 fn both_optimizers_agree_without_an_l1_penalty() {
     let encoded = encoded(5, 3);
-    let learner =
-        |optimizer| Mle(Pairing { l2: 0.5, optimizer: Some(optimizer), stop: TIGHT, ..Pairing::default() });
+    let learner = |optimizer| {
+        Mle(Minimisation { l2: 0.5, optimizer: Some(optimizer), stop: TIGHT, ..Minimisation::default() })
+    };
     let (a, ..) = train(&learner(Box::<Lbfgs>::default()), &encoded);
     let (b, ..) = train(&learner(Box::<OwlQn>::default()), &encoded);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-4));
@@ -78,7 +80,13 @@ fn projected_gradients_end_where_owl_qn_does() {
     let encoded = encoded(6, 3);
     // With both penalties there is one minimum only.
     let learner = |optimizer: Box<dyn Optimizer>| {
-        Mle(Pairing { l1: 1.5, l2: 0.1, optimizer: Some(optimizer), stop: TIGHT, ..Pairing::default() })
+        Mle(Minimisation {
+            l1: 1.5,
+            l2: 0.1,
+            optimizer: Some(optimizer),
+            stop: TIGHT,
+            ..Minimisation::default()
+        })
     };
     let (a, ..) = train(&learner(Box::<OwlQn>::default()), &encoded);
     let (b, ..) = train(&learner(Box::<ProjectedCg>::default()), &encoded);
@@ -88,10 +96,10 @@ fn projected_gradients_end_where_owl_qn_does() {
 
 /// The weights of a learner of two stages, of which the first is the model without edges and the second is what is best
 /// with its weights.
-fn two_stages(of: impl Fn(Pairing) -> Box<dyn Learner>, exact: bool) {
+fn two_stages(of: impl Fn(Minimisation) -> Box<dyn Learner>, exact: bool) {
     let encoded = encoded(8, 3);
     let problem = encoded.problem(&INFERENCE);
-    let pairing = |two_stage| Pairing { l2: 0.5, two_stage, stop: TIGHT, ..Pairing::default() };
+    let pairing = |two_stage| Minimisation { l2: 0.5, two_stage, stop: TIGHT, ..Minimisation::default() };
     let weights = |two_stage, problem: &Problem<'_>| -> Vec<f64> {
         let fit = quiet(1, |run| of(pairing(two_stage)).fit(problem, run)).unwrap();
         fit.model.log_linear().unwrap().weights().to_vec()
@@ -104,7 +112,7 @@ fn two_stages(of: impl Fn(Pairing) -> Box<dyn Learner>, exact: bool) {
     assert!(w[n_state..].iter().any(|w| w.abs() > 0.1), "{w:?}");
     if exact {
         let mut gradient = vec![0.0; w.len()];
-        Sharded::new(Likelihood::new(&problem).unwrap()).evaluate(&w, &mut gradient).unwrap();
+        Sharded::new(LikelihoodObjective::new(&problem).unwrap()).evaluate(&w, &mut gradient).unwrap();
         assert!((n_state..w.len()).all(|k| (gradient[k] + 0.5 * w[k]).abs() < 1e-4), "{gradient:?}");
         assert!((0..n_state).any(|k| (gradient[k] + 0.5 * w[k]).abs() > 1e-2), "{gradient:?}");
     }
@@ -120,7 +128,8 @@ fn two_stages_are_the_local_model_and_then_the_rest() {
 #[test]
 fn a_strong_l1_penalty_keeps_only_exempt_weights() {
     let encoded = encoded(9, 2);
-    let (w, ..) = train(&Mle(Pairing { l1: 1e4, exempt_intercepts: true, ..Pairing::default() }), &encoded);
+    let (w, ..) =
+        train(&Mle(Minimisation { l1: 1e4, exempt_intercepts: true, ..Minimisation::default() }), &encoded);
     assert!((0..w.len()).all(|k| (w[k] != 0.0) == encoded.map.is_intercept(k)), "{w:?}");
 }
 
@@ -140,10 +149,11 @@ fn the_trace_goes_down_and_the_observer_can_stop_it() {
     let mut seen: Vec<Iteration> = Vec::new();
     let mut observer = |iteration: &Iteration| {
         seen.push(iteration.clone());
-        if iteration.iteration == 4 { Next::Stop } else { Next::Continue }
+        if iteration.iteration == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let learner = Mle(Pairing { l2: 0.1, ..Pairing::default() });
-    let fit = learner.fit(&encoded.problem(&INFERENCE), &mut Run::new(Seed::new(1), &mut observer)).unwrap();
+    let learner = Mle(Minimisation { l2: 0.1, ..Minimisation::default() });
+    let fit =
+        learner.fit(&encoded.problem(&INFERENCE), &mut FitContext::new(Seed::new(1), &mut observer)).unwrap();
     assert_eq!((fit.trace.stop, seen.len()), (Stop::Observer, 4));
     assert!(seen.windows(2).all(|pair| pair[1].objective < pair[0].objective));
     assert!(seen.windows(2).all(|pair| pair[1].evaluations > pair[0].evaluations));
@@ -153,8 +163,11 @@ fn the_trace_goes_down_and_the_observer_can_stop_it() {
 #[test]
 fn a_warm_start_at_the_optimum_stays_there() {
     let encoded = encoded(4, 3);
-    let learner =
-        Mle(Pairing { l2: 1.0, stop: StopRule { delta: 0.0, ..StopRule::default() }, ..Pairing::default() });
+    let learner = Mle(Minimisation {
+        l2: 1.0,
+        stop: StopRule { delta: 0.0, ..StopRule::default() },
+        ..Minimisation::default()
+    });
     let first = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
     let problem = crf_core::Problem { start: Some(&*first.model), ..encoded.problem(&INFERENCE) };
     let second = quiet(1, |run| learner.fit(&problem, run)).unwrap();
@@ -166,14 +179,15 @@ fn a_warm_start_at_the_optimum_stays_there() {
 fn impossible_settings_are_refused() {
     let message = |mle: &Mle| mle.check().unwrap_err().to_string();
     assert_eq!(
-        message(&Mle(Pairing { l2: -5.0, ..Pairing::default() })),
+        message(&Mle(Minimisation { l2: -5.0, ..Minimisation::default() })),
         "`l2` must be a finite number of at least 0, got -5"
     );
     assert_eq!(
-        message(&Mle(Pairing { l1: f64::NAN, ..Pairing::default() })),
+        message(&Mle(Minimisation { l1: f64::NAN, ..Minimisation::default() })),
         "`l1` must be a finite number of at least 0, got NaN"
     );
-    let lbfgs = Mle(Pairing { l1: 1.0, optimizer: Some(Box::new(Lbfgs::default())), ..Pairing::default() });
+    let lbfgs =
+        Mle(Minimisation { l1: 1.0, optimizer: Some(Box::new(Lbfgs::default())), ..Minimisation::default() });
     assert!(message(&lbfgs).starts_with("`optimizer` must be `owl-qn`"));
 }
 

@@ -9,7 +9,8 @@ use crf_core::{
 };
 use crf_inference::{BeliefPropagation, JunctionTree};
 use crf_learn::{
-    Conditionals, Exponential, Form, Likelihood, Objective, Pairing, PseudoLikelihood, Rho, Sharded,
+    Form, LikelihoodObjective, MEstimatorObjective, Minimisation, Objective, PseudoLikelihood,
+    PseudoLikelihoodObjective, ReferenceDistribution, Sharded,
 };
 use proptest::prelude::*;
 
@@ -67,7 +68,7 @@ fn for_each_patch(encoded: &Encoded, w: &[f64], mut see: impl FnMut(f64, Label, 
                     let at = |end: usize| if end == n { y } else { label(end) };
                     p.tables().of(e)[at(u) * shape.card(v) + at(v)]
                 });
-                p.node()[shape.node_at(n) + y] + of_edges.sum::<f64>()
+                p.node()[shape.node_offset(n) + y] + of_edges.sum::<f64>()
             };
             let scores: Vec<f64> = (0..shape.card(n)).map(score).collect();
             see(data.weight(i), truth[n].unwrap(), &scores);
@@ -103,7 +104,7 @@ fn m_estimator(encoded: &Encoded, w: &[f64], form: Form, rho: &[Vec<f64>]) -> f6
 }
 
 /// ρ of all three references, and the shares they give to the labels of each position.
-fn references(encoded: &Encoded, seed: u64) -> Vec<(Rho, Vec<Vec<f64>>)> {
+fn references(encoded: &Encoded, seed: u64) -> Vec<(ReferenceDistribution, Vec<Vec<f64>>)> {
     let (mut rng, data) = (Seed::new(seed).child("rho").rng(), encoded.corpus.data());
     let normalised = |shares: Vec<f64>| -> Vec<f64> {
         let total: f64 = shares.iter().sum();
@@ -123,7 +124,7 @@ fn references(encoded: &Encoded, seed: u64) -> Vec<(Rho, Vec<Vec<f64>>)> {
     for_each_patch(encoded, &local, |_, _, scores| {
         each.push(normalised(scores.iter().map(|score| score.exp()).collect()));
     });
-    vec![(Rho::Same(drawn), same), (Rho::Local(local), each)]
+    vec![(ReferenceDistribution::Same(drawn), same), (ReferenceDistribution::Local(local), each)]
 }
 
 fn problems() -> impl Strategy<Value = Encoded> {
@@ -143,7 +144,7 @@ proptest! {
     #[test]
     fn pseudo_likelihood_is_what_its_definition_says(encoded in problems(), seed in any::<u64>()) {
         let w = random_weights(&encoded.map, 1.0, seed);
-        let objective = || Conditionals::new(&encoded.problem(&INFERENCE)).unwrap();
+        let objective = || PseudoLikelihoodObjective::new(&encoded.problem(&INFERENCE)).unwrap();
         let (got, want) = (value(objective(), &w), pseudo_likelihood(&encoded, &w));
         prop_assert!((got - want).abs() <= 1e-9 * (1.0 + want.abs()), "{got} vs {want}");
         let error = slope_error(Sharded::new(objective()), &w);
@@ -155,7 +156,7 @@ proptest! {
         let w = random_weights(&encoded.map, 1.0, seed);
         for (rho, shares) in references(&encoded, seed) {
             for form in [Form::Centred, Form::Joint] {
-                let objective = || Exponential::new(form, &rho, &encoded.problem(&INFERENCE)).unwrap();
+                let objective = || MEstimatorObjective::new(form, &rho, &encoded.problem(&INFERENCE)).unwrap();
                 let (got, want) = (value(objective(), &w), m_estimator(&encoded, &w, form, &shares));
                 prop_assert!((got - want).abs() <= 1e-9 * (1.0 + want.abs()), "{form:?} {rho:?}: {got} vs {want}");
                 let error = slope_error(Sharded::new(objective()), &w);
@@ -170,8 +171,8 @@ proptest! {
         let inference = JunctionTree::default();
         let (w, problem) = (random_weights(&encoded.map, 2.0, seed), encoded.problem(&inference));
         let (mut ours, mut theirs) = (vec![0.0; w.len()], vec![0.0; w.len()]);
-        let got = Sharded::new(Conditionals::new(&problem).unwrap()).evaluate(&w, &mut ours).unwrap();
-        let want = Sharded::new(Likelihood::new(&problem).unwrap()).evaluate(&w, &mut theirs).unwrap();
+        let got = Sharded::new(PseudoLikelihoodObjective::new(&problem).unwrap()).evaluate(&w, &mut ours).unwrap();
+        let want = Sharded::new(LikelihoodObjective::new(&problem).unwrap()).evaluate(&w, &mut theirs).unwrap();
         prop_assert!((got - want).abs() <= 1e-9 * (1.0 + want), "{got} vs {want}");
         prop_assert!(ours.iter().zip(&theirs).all(|(a, b)| (a - b).abs() < 1e-9), "{ours:?} {theirs:?}");
     }
@@ -193,7 +194,7 @@ fn constraints_leave_forbidden_labels_out_of_the_sum() {
     };
     let forbidden = constraints.resolve(data.schema()).unwrap();
     let problem = crf_core::Problem { forbidden: Some(&forbidden), ..encoded.problem(&INFERENCE) };
-    let got = value(Conditionals::new(&problem).unwrap(), &vec![0.0; encoded.map.len()]);
+    let got = value(PseudoLikelihoodObjective::new(&problem).unwrap(), &vec![0.0; encoded.map.len()]);
     assert!((got - 2.0 * 2_f64.ln()).abs() < 1e-12, "{got}");
 }
 
@@ -213,7 +214,7 @@ fn missing_labels_are_refused_by_those_who_need_them() {
 #[test]
 fn pseudo_likelihood_trains_on_graphs_without_asking_the_inference() {
     let encoded = Encoded::new(FEATURES[0], graphs(7, 12, 3));
-    let learner = PseudoLikelihood(Pairing { l2: 0.1, ..Pairing::default() });
+    let learner = PseudoLikelihood(Minimisation { l2: 0.1, ..Minimisation::default() });
     let fit = |inference| quiet(1, |run| learner.fit(&encoded.problem(inference), run)).unwrap();
     let (chains, graphs) = (fit(&INFERENCE), fit(&BeliefPropagation::default()));
     let weights = |fit: &crf_core::Fit| fit.model.log_linear().unwrap().weights().to_vec();

@@ -5,7 +5,7 @@ use crf_core::{
     Constraints, Inference as _, Label, Learner as _, Problem, Scorer, Scratch, Seed, Source as _, Stop,
 };
 use crf_datasets::Separable;
-use crf_learn::{Mle, Pairing, Perceptron};
+use crf_learn::{Minimisation, Mle, Perceptron};
 use proptest::prelude::*;
 use rand::seq::SliceRandom as _;
 
@@ -113,7 +113,7 @@ fn patience_keeps_the_weights_that_did_best_on_the_validation_data() {
     let valid = Encoded::new(features, data(&Draw { seed: 9, ..draw }));
     let problem = Problem { valid: Some(&valid.corpus), ..encoded.problem(&INFERENCE) };
     let perceptron = Perceptron { epochs: 200, average: true, patience: 3 };
-    let mle = Mle(Pairing { patience: 2, ..Pairing::default() });
+    let mle = Mle(Minimisation { patience: 2, ..Minimisation::default() });
     for learner in [&perceptron as &dyn crf_core::Learner, &mle] {
         let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
         assert_eq!(fit.trace.stop, Stop::Holdout);

@@ -3,8 +3,9 @@
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
 use crf_core::{Learner, Problem, Result};
 use crf_learn::{
-    Adam, Conditionals, Exponential, Form, Likelihood, MEstimator, Mle, Objective, Optimizer, Pairing,
-    PseudoLikelihood, Rho, Schedule, Sgd, Sharded, StopRule,
+    Adam, Form, LikelihoodObjective, MEstimator, MEstimatorObjective, Minimisation, Mle, Objective,
+    Optimizer, PseudoLikelihood, PseudoLikelihoodObjective, ReferenceDistribution, Sgd, Sharded,
+    StepSchedule, StopRule,
 };
 use proptest::prelude::*;
 
@@ -40,19 +41,19 @@ proptest! {
 
     #[test]
     fn batches_sum_up_to_the_whole(sequences in 1..9_usize, batch in 1..5_usize, seed in any::<u64>()) {
-        parts_sum_up(Likelihood::new, &encoded(sequences, 2, seed), batch)?;
+        parts_sum_up(LikelihoodObjective::new, &encoded(sequences, 2, seed), batch)?;
         let labelled = encoded(sequences, 0, seed);
-        parts_sum_up(Conditionals::new, &labelled, batch)?;
-        let local = Rho::Local(random_weights(&labelled.map, 0.5, 2));
-        for rho in [Rho::Same(vec![vec![0.2, 0.5, 0.3]]), local] {
-            parts_sum_up(|problem| Exponential::new(Form::Joint, &rho, problem), &labelled, batch)?;
+        parts_sum_up(PseudoLikelihoodObjective::new, &labelled, batch)?;
+        let local = ReferenceDistribution::Local(random_weights(&labelled.map, 0.5, 2));
+        for rho in [ReferenceDistribution::Same(vec![vec![0.2, 0.5, 0.3]]), local] {
+            parts_sum_up(|problem| MEstimatorObjective::new(Form::Joint, &rho, problem), &labelled, batch)?;
         }
     }
 }
 
-fn pairing(l1: f64, l2: f64, epochs: u32, optimizer: Option<Box<dyn Optimizer>>) -> Pairing {
+fn pairing(l1: f64, l2: f64, epochs: u32, optimizer: Option<Box<dyn Optimizer>>) -> Minimisation {
     let stop = StopRule { iterations: epochs, delta: 0.0, ..StopRule::default() };
-    Pairing { l1, l2, optimizer, stop, ..Pairing::default() }
+    Minimisation { l1, l2, optimizer, stop, ..Minimisation::default() }
 }
 
 /// The objective at the end, and the weights.
@@ -81,7 +82,7 @@ fn both_come_near_the_minimum() {
 fn the_cumulative_penalty_leads_to_the_sparse_minimum() {
     let encoded = encoded(60, 0, 4);
     let (least, exact) = train(&Mle(pairing(8.0, 0.0, 500, None)), &encoded);
-    let sgd = Sgd { rate: 0.05, batch: Some(4), schedule: Schedule::Inverse, ..Sgd::default() };
+    let sgd = Sgd { rate: 0.05, batch: Some(4), schedule: StepSchedule::Inverse, ..Sgd::default() };
     let (found, w) = train(&Mle(pairing(8.0, 0.0, 80, Some(Box::new(sgd)))), &encoded);
     assert!(found >= least - 1e-3 && found < 1.01 * least, "{found} vs {least}");
     let zeros = |w: &[f64]| w.iter().filter(|w| **w == 0.0).count();

@@ -3,7 +3,7 @@
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Dataset, DatasetBuilder, Fit, Learner, Value};
 use crf_learn::{
-    Emission, Form, Hmm, Logistic, MEstimator, Mle, Pairing, PseudoLikelihood, Reference, Ssvm,
+    Emission, Form, Hmm, Logistic, MEstimator, Minimisation, Mle, PseudoLikelihood, Reference, Ssvm,
     SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack, StopRule,
 };
 
@@ -42,10 +42,10 @@ fn both(learner: &dyn Learner) -> [Fit; 2] {
 #[test]
 fn weights_are_repetitions_to_learners_with_one_optimum() {
     let stop = StopRule { iterations: 2000, tolerance: 1e-8, delta: 0.0, period: 10 };
-    let pairing = || Pairing { l2: 0.5, stop, ..Pairing::default() };
+    let pairing = || Minimisation { l2: 0.5, stop, ..Minimisation::default() };
     let mut learners: Vec<Box<dyn Learner>> = vec![
         Box::new(Mle(pairing())),
-        Box::new(Mle(Pairing { two_stage: true, ..pairing() })),
+        Box::new(Mle(Minimisation { two_stage: true, ..pairing() })),
         Box::new(PseudoLikelihood(pairing())),
         Box::new(Logistic { l2: 0.5, tolerance: 1e-6, ..Logistic::default() }),
         Box::new(Hmm { emission: Emission::Gaussian, ..Hmm::default() }),

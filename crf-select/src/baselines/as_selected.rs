@@ -1,8 +1,9 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Decode, Error, Fit, Iteration, Learner, Next, Problem, Result, Run, Selector, Stop, Trace};
+use crf_core::{Decode, Error, Fit, FitContext, Iteration, Learner, Problem, Result, Selector, Stop, Trace};
 use crf_learn::Mle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 use crate::candidates::choose::choose;
 use crate::penalty_path::l1_path::L1Path;
@@ -36,14 +37,14 @@ impl Learner for AsSelected {
         self.selector.check()
     }
 
-    fn fit(&self, problem: &Problem<'_>, run: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         if let Some(found) = problem.start.and_then(|model| model.log_linear()) {
             let trace = Trace { iterations: Vec::new(), stop: Stop::Direct };
             return Ok(Fit { model: Box::new(found.clone()), trace });
         }
         // The iterations on the way belong to other models than the one that is chosen.
-        let mut go_on = |_: &Iteration| Next::Continue;
-        let run = &mut Run::new(run.seed, &mut go_on);
+        let mut go_on = |_: &Iteration| ControlFlow::Continue(());
+        let run = &mut FitContext::new(run.seed, &mut go_on);
         let chosen = choose(&*self.selector, &Mle::default(), self.decode, problem, run)?;
         let what = format!("trains nothing, and `{}` finds no weights", self.selector.typetag_name());
         let model = chosen.model.ok_or(Error::Unsupported { tag: "as-selected", what })?;

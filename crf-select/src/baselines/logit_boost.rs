@@ -1,8 +1,8 @@
-use crf_core::{Learner as _, Problem, Result, Run, Selector, Stop};
+use crf_core::{FitContext, Learner as _, Problem, Result, Selector, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::path_reporter::{Emit, Trail};
+use crate::candidates::path_reporter::{Emit, PathReporter};
 
 /// What boosting looks at: the functions that LogitBoost chooses, with all their labels, as one candidate ("ML + boosting" and "MPL +
 /// boosting" of Liao et al. 2007, §5.2).
@@ -20,14 +20,14 @@ impl Selector for LogitBoost {
         self.0.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let (map, chosen) = (problem.map, self.0.select(problem, run)?);
         let state = map.state();
         let kept = |g: &u32| state.is_constant(*g) || chosen.binary_search(g).is_ok();
         let functions = (0..state.n_observations() as u32).filter(kept);
         let mut features: Vec<usize> = functions.flat_map(|g| state.range(g)).collect();
         features.extend(state.len()..map.len());
-        Trail::new(emit).show(&features, None, None, run)?;
+        let _ = PathReporter::new(emit).show(&features, None, None, run)?;
         Ok(Stop::Direct)
     }
 }
@@ -36,7 +36,9 @@ impl Selector for LogitBoost {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crf_core::{Features, Next, Seed, Source as _};
+    use std::ops::ControlFlow;
+
+    use crf_core::{Features, Seed, Source as _};
     use crf_datasets::{Size, WeakObservations};
     use crf_inference::ForwardBackward;
     use std::sync::Arc;
@@ -62,14 +64,14 @@ mod tests {
         let inference = ForwardBackward::default();
         let problem = Problem::new(&corpus, &map, &inference);
         let boosting = crf_learn::LogitBoost { rounds: 3, ..crf_learn::LogitBoost::default() };
-        let mut go_on = |_: &crf_core::Iteration| Next::Continue;
-        let mut run = Run::new(Seed::new(1), &mut go_on);
+        let mut go_on = |_: &crf_core::Iteration| ControlFlow::Continue(());
+        let mut run = FitContext::new(Seed::new(1), &mut go_on);
         let chosen = boosting.select(&problem, &mut run).unwrap();
         assert!((1..=3).contains(&chosen.len()), "{chosen:?}");
         let mut shown = Vec::new();
         let mut emit = |candidate: crf_core::Candidate<'_>| {
             shown.push(candidate.features.to_vec());
-            Ok(Next::Continue)
+            Ok(ControlFlow::Continue(()))
         };
         LogitBoost(boosting).path(&problem, &mut run, &mut emit).unwrap();
         let [features] = &shown[..] else { panic!("one candidate, not {}", shown.len()) };

@@ -1,6 +1,7 @@
-use crf_core::{Candidate, Next, Problem, Result, Run, Selector, Stop};
+use crf_core::{Candidate, FitContext, Problem, Result, Selector, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 /// No selection: every feature, the baseline that the others are held against.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,12 +19,12 @@ impl Selector for None {
     fn path(
         &self,
         problem: &Problem<'_>,
-        run: &mut Run<'_>,
-        emit: &mut dyn FnMut(Candidate<'_>) -> Result<Next>,
+        run: &mut FitContext<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Stop> {
         let features: Vec<usize> = (0..problem.map.len()).collect();
         let (weights, objective) = (Option::None, Option::None);
-        emit(Candidate { features: &features, weights, objective, seconds: run.seconds() })?;
+        let _ = emit(Candidate { features: &features, weights, objective, seconds: run.seconds() })?;
         Ok(Stop::Direct)
     }
 }

@@ -1,9 +1,10 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::metrics::ErrorRate;
 use crf_core::{
-    Candidate, Corpus, Decode, Error, FeatureMap, Learner, LogLinear, Metric as _, Model, Next, Problem,
-    Result, Run, Selector, Stop,
+    Candidate, Decode, EncodedDataset, Error, FeatureMap, FitContext, Learner, LogLinear, Metric as _, Model,
+    Problem, Result, Selector, Stop,
 };
 
 use crate::candidates::path_reporter::narrow;
@@ -18,7 +19,7 @@ pub struct Chosen {
     /// The model that the selector fitted to them, if it did.
     pub model: Option<LogLinear>,
     /// The whole path.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedCandidate>,
     /// Its number on the path, which has none where nothing was worth a feature.
     pub best: Option<usize>,
     /// Why the path ended.
@@ -29,7 +30,7 @@ pub struct Chosen {
 
 /// A candidate that took part in a choice.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tried {
+pub struct TriedCandidate {
     /// How many features it has.
     pub features: usize,
     /// The selector's objective on the training data, where it has one.
@@ -49,39 +50,39 @@ pub fn choose(
     learner: &dyn Learner,
     decode: Decode,
     problem: &Problem<'_>,
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
 ) -> Result<Chosen> {
     choice(selector, learner, decode, problem, run, None)
 }
 
 /// [`choose`], and shows every candidate with its model to `see`.
-pub fn choose_seen(
+pub fn choose_with(
     selector: &dyn Selector,
     learner: &dyn Learner,
     decode: Decode,
     problem: &Problem<'_>,
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
     see: &mut See<'_>,
 ) -> Result<Chosen> {
     choice(selector, learner, decode, problem, run, Some(see))
 }
 
 /// Who is shown candidates.
-type See<'s> = dyn FnMut(&Tried, &dyn Model) -> Result<()> + 's;
+type See<'s> = dyn FnMut(&TriedCandidate, &dyn Model) -> Result<()> + 's;
 
 fn choice(
     selector: &dyn Selector,
     learner: &dyn Learner,
     decode: Decode,
     problem: &Problem<'_>,
-    run: &mut Run<'_>,
+    run: &mut FitContext<'_>,
     mut see: Option<&mut See<'_>>,
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
-    let mut tried: Vec<Tried> = Vec::new();
+    let mut tried: Vec<TriedCandidate> = Vec::new();
     let mut best: Option<(usize, Vec<usize>, Option<LogLinear>)> = None;
     let mut by_learner = false;
-    let mut before = Before::default();
+    let mut before = WarmStart::default();
     let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
         let Candidate { features, weights, objective, seconds } = candidate;
         let map = Arc::new(narrow(problem.map, features));
@@ -96,7 +97,8 @@ fn choice(
                 let start = start.as_ref().map(|model| model as &dyn Model);
                 let train = problem.train.restricted(&map);
                 let narrow = Problem { map: &map, train: &train, valid: None, start, ..*problem };
-                let fit = learner.fit(&narrow, &mut Run::new(seed, &mut |_| Next::Continue))?;
+                let fit =
+                    learner.fit(&narrow, &mut FitContext::new(seed, &mut |_| ControlFlow::Continue(())))?;
                 before.keep(features, &*fit.model);
                 by_learner = true;
                 Some(&**trained.insert(fit.model))
@@ -107,7 +109,7 @@ fn choice(
             (None, Some(shown)) => error(shown, problem.valid.unwrap_or(problem.train), problem, decode)?,
             (None, None) => unreachable!("only candidates that are compared by objective have no model"),
         };
-        let this = Tried { features: features.len(), objective, score, seconds };
+        let this = TriedCandidate { features: features.len(), objective, score, seconds };
         if let (Some(see), Some(shown)) = (&mut see, shown) {
             see(&this, shown)?;
         }
@@ -115,7 +117,7 @@ fn choice(
             best = Some((tried.len(), features.to_vec(), model));
         }
         tried.push(this);
-        Ok(Next::Continue)
+        Ok(ControlFlow::Continue(()))
     })?;
     let (best, features, model) = match best {
         Some((best, features, model)) => (Some(best), features, model),
@@ -132,12 +134,12 @@ fn choice(
 
 /// The weights of the candidate that was trained last.
 #[derive(Default)]
-struct Before {
+struct WarmStart {
     features: Vec<usize>, // ascending
     weights: Vec<f64>,    // of each of them; empty if the model has no weights
 }
 
-impl Before {
+impl WarmStart {
     /// Keeps what a learner found for some features.
     fn keep(&mut self, features: &[usize], model: &dyn Model) {
         let weights = model.log_linear().map(LogLinear::weights);
@@ -156,7 +158,12 @@ impl Before {
 }
 
 /// The share of positions of some data that a model labels wrongly.
-pub(crate) fn error(model: &dyn Model, on: &Corpus, problem: &Problem<'_>, decode: Decode) -> Result<f64> {
+pub(crate) fn error(
+    model: &dyn Model,
+    on: &EncodedDataset,
+    problem: &Problem<'_>,
+    decode: Decode,
+) -> Result<f64> {
     ErrorRate {}.measure(&problem.evaluate(model, on, decode)?)
 }
 

@@ -1,11 +1,11 @@
-use crf_core::{Corpus, Dataset, FeatureMap, Label, Rows};
+use crf_core::{Dataset, EncodedDataset, FeatureMap, Label, SparseRows};
 
 /// Where each observation function is not zero: the rows of a corpus turned over, in memory linear in its non-zeros.
 pub(crate) struct Columns {
-    state: Transposed,      // functions × positions
-    transition: Transposed, // functions × distinct rows of edges
-    edge_at: Vec<usize>,    // [distinct rows + 1] where each row's edges start
-    edges: Vec<Edge>,       // by distinct row, in the order of the corpus
+    state: Transposed,       // functions × positions
+    transition: Transposed,  // functions × distinct rows of edges
+    edge_offset: Vec<usize>, // [distinct rows + 1] where each row's edges start
+    edges: Vec<Edge>,        // by distinct row, in the order of the corpus
 }
 
 /// An edge of the corpus by the positions of its ends.
@@ -16,7 +16,7 @@ pub(crate) struct Edge {
 }
 
 impl Columns {
-    pub(crate) fn new(map: &FeatureMap, x: &Corpus) -> Self {
+    pub(crate) fn new(map: &FeatureMap, x: &EncodedDataset) -> Self {
         let data = x.data();
         let (mut of_row, mut of_relation) =
             (vec![0; x.edge_rows().len() + 1], vec![Vec::new(); map.schema().relations().len()]);
@@ -24,7 +24,7 @@ impl Columns {
         for i in 0..data.len() {
             let (shape, start) = (data.shape(i), data.range(i).start);
             (0..shape.n_nodes()).for_each(|n| kinds[shape.kind(n) as usize].push((start + n) as u32));
-            for (e, &row) in x.rows_of_edges(i).iter().enumerate() {
+            for (e, &row) in x.edge_row_indices(i).iter().enumerate() {
                 let (u, v) = shape.ends(e);
                 all.push((row, Edge { tail: (start + u) as u32, head: (start + v) as u32 }));
                 of_row[row as usize + 1] += 1;
@@ -38,15 +38,15 @@ impl Columns {
         all.sort_by_key(|(row, _)| *row);
         let (state, transition) = (map.state(), map.transition());
         let constants =
-            x.node_base().iter().map(|&(g, value)| (g, value, &kinds[state.owner(g) as usize][..]));
+            x.constant_state().iter().map(|&(g, value)| (g, value, &kinds[state.owner(g) as usize][..]));
         let on_edges = x
-            .edge_base()
+            .constant_transition()
             .iter()
             .map(|&(g, value)| (g, value, &of_relation[transition.owner(g) as usize][..]));
         Columns {
             state: Transposed::new(x.nodes(), constants, state.n_observations()),
             transition: Transposed::new(x.edge_rows(), on_edges, transition.n_observations()),
-            edge_at: of_row,
+            edge_offset: of_row,
             edges: all.into_iter().map(|(_, edge)| edge).collect(),
         }
     }
@@ -59,7 +59,7 @@ impl Columns {
     /// Calls `f` with every edge on which transition function `g` is not zero, and its value.
     pub(crate) fn for_each_edge(&self, g: u32, mut f: impl FnMut(Edge, f64)) {
         for (row, value) in self.transition.column(g) {
-            let edges = self.edge_at[row as usize]..self.edge_at[row as usize + 1];
+            let edges = self.edge_offset[row as usize]..self.edge_offset[row as usize + 1];
             self.edges[edges].iter().for_each(|&edge| f(edge, value));
         }
     }
@@ -85,7 +85,7 @@ struct Transposed {
 impl Transposed {
     /// The rows of a matrix, and columns that have one value in some rows.
     fn new<'r>(
-        rows: &Rows,
+        rows: &SparseRows,
         constants: impl Iterator<Item = (u32, f64, &'r [u32])> + Clone,
         n_columns: usize,
     ) -> Self {
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_function_that_stands_twice_in_a_row_is_there_once_with_the_sum() {
-        let mut rows = Rows::default();
+        let mut rows = SparseRows::default();
         rows.push([(0, 1.0), (1, 3.0), (0, 1.0)]);
         rows.push([(1, 1.0), (1, 0.5)]);
         let columns = Transposed::new(&rows, [(2, 4.0, &[0, 1][..])].into_iter(), 3);

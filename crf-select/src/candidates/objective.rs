@@ -1,28 +1,28 @@
 use std::sync::Arc;
 
-use crf_core::{Problem, Result, Run, Stop};
-use crf_learn::{Likelihood, Objective, Penalised, Penalty, Point, Sharded, StopRule, descend};
+use crf_core::{FitContext, Problem, Result, Stop};
+use crf_learn::{LikelihoodObjective, Objective, Penalised, Penalty, Point, Sharded, StopRule, run_steps};
 
 use crate::candidates::path_reporter::narrow;
-use crate::candidates::warm_steps::Steps;
+use crate::candidates::warm_steps::WarmSteps;
 
 /// What makes an objective of a problem.
 pub(crate) type Of<'o> = dyn for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync + 'o;
 
 /// The likelihood, as an objective among others.
 pub(crate) fn likelihood<'b>(problem: &Problem<'b>) -> Result<Box<dyn Objective + 'b>> {
-    Ok(Box::new(Likelihood::new(problem)?))
+    Ok(Box::new(LikelihoodObjective::new(problem)?))
 }
 
 /// All candidates under one objective: one pass over the data gives the derivative of every one of them, and the data of
 /// few are enough to train these.
-pub(crate) struct Field<'a> {
+pub(crate) struct CandidateObjective<'a> {
     pub(crate) problem: Problem<'a>,
     of: &'a Of<'a>,
     all: Sharded<Box<dyn Objective + 'a>>,
     /// The weight of each candidate.
     pub(crate) w: Vec<f64>,
-    /// The derivative of the objective, without a penalty, at these weights; see [`Field::look`].
+    /// The derivative of the objective, without a penalty, at these weights; see [`CandidateObjective::look`].
     pub(crate) gradient: Vec<f64>,
     /// Its value there.
     pub(crate) value: f64,
@@ -35,12 +35,18 @@ pub(crate) struct Stand {
     value: f64,
 }
 
-impl<'a> Field<'a> {
+impl<'a> CandidateObjective<'a> {
     /// All candidates with weight zero.
     pub(crate) fn new(problem: &Problem<'a>, of: &'a Of<'a>) -> Result<Self> {
         let (all, n) = (Sharded::new(of(problem)?), problem.map.len());
-        let mut field =
-            Field { problem: *problem, of, all, w: vec![0.0; n], gradient: vec![0.0; n], value: 0.0 };
+        let mut field = CandidateObjective {
+            problem: *problem,
+            of,
+            all,
+            w: vec![0.0; n],
+            gradient: vec![0.0; n],
+            value: 0.0,
+        };
         field.look()?;
         Ok(field)
     }
@@ -105,12 +111,12 @@ impl<'a> Field<'a> {
         features: &[usize],
         penalty: &Penalty,
         rule: &StopRule,
-        steps: &mut Steps,
-        run: &mut Run<'_>,
+        steps: &mut WarmSteps,
+        run: &mut FitContext<'_>,
     ) -> Result<(f64, Stop)> {
         self.restrict(features, penalty, |field, f, at| {
             let steps = steps.on(f, features, &run.seed)?;
-            let trace = descend(f, at, steps, rule, None, (Vec::new(), 0), run)?;
+            let trace = run_steps(f, at, steps, rule, None, (Vec::new(), 0), run)?;
             field.move_to(features, &at.w);
             field.look()?;
             Ok((at.value, trace.stop))

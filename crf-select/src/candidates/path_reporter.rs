@@ -1,17 +1,18 @@
-use crf_core::{Candidate, FeatureMap, Next, Result, Run};
+use crf_core::{Candidate, FeatureMap, FitContext, Result};
+use std::ops::ControlFlow;
 
 /// What becomes of a candidate.
-pub(crate) type Emit<'e> = dyn FnMut(Candidate<'_>) -> Result<Next> + 'e;
+pub(crate) type Emit<'e> = dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>> + 'e;
 
 /// A selector's side of a path: shows candidates, with the time that selection alone has taken.
-pub(crate) struct Trail<'e> {
+pub(crate) struct PathReporter<'e> {
     emit: &'e mut Emit<'e>,
     away: f64, // seconds that others spent on candidates
 }
 
-impl<'e> Trail<'e> {
+impl<'e> PathReporter<'e> {
     pub(crate) fn new(emit: &'e mut Emit<'e>) -> Self {
-        Trail { emit, away: 0.0 }
+        PathReporter { emit, away: 0.0 }
     }
 
     /// Shows a candidate of some features, ascending, with what is known of it.
@@ -20,8 +21,8 @@ impl<'e> Trail<'e> {
         features: &[usize],
         weights: Option<&[f64]>,
         objective: Option<f64>,
-        run: &Run<'_>,
-    ) -> Result<Next> {
+        run: &FitContext<'_>,
+    ) -> Result<ControlFlow<()>> {
         let now = run.seconds();
         let next = (self.emit)(Candidate { features, weights, objective, seconds: now - self.away })?;
         self.away += run.seconds() - now;

@@ -1,5 +1,5 @@
 use crf_core::Result;
-use crf_learn::{Factor, Function, Point, Step, pseudo_gradient};
+use crf_learn::{CostFunction, OptimizerState, PenaltyFactor, Point, pseudo_gradient};
 
 /// Proximal quasi-Newton steps (Lee, Sun & Saunders 2014) for few weights under an ℓ1 penalty: from w with gradient g, the
 /// weights are moved towards the minimum over z of
@@ -91,7 +91,7 @@ impl Proximal {
     }
 
     /// Finds the minimum of the model at `at` with a regularised B.
-    fn model(&mut self, l1: Factor<'_>, at: &Point) {
+    fn model(&mut self, l1: PenaltyFactor<'_>, at: &Point) {
         let n = self.target.len();
         for k in 0..n {
             self.diagonal[k] = self.curvature[k * n + k];
@@ -104,7 +104,7 @@ impl Proximal {
     /// Finds the minimum of the model at `at`: coordinate descent says which weights are zero, Newton's steps what the others
     /// are. By itself coordinate descent creeps along directions that are flat beside others, as features have them
     /// that resemble each other.
-    fn minimise(&mut self, l1: Factor<'_>, at: &Point) {
+    fn minimise(&mut self, l1: PenaltyFactor<'_>, at: &Point) {
         self.target.copy_from_slice(&at.w);
         self.slopes.copy_from_slice(&at.gradient);
         let enough = FORCING * at.gradient_norm;
@@ -126,13 +126,13 @@ impl Proximal {
     }
 
     /// The length of the model's pseudo-gradient.
-    fn left(&self, l1: Factor<'_>) -> f64 {
+    fn left(&self, l1: PenaltyFactor<'_>) -> f64 {
         let slopes = self.target.iter().zip(&self.slopes).enumerate();
         slopes.map(|(k, (&z, &slope))| pseudo_gradient(z, slope, l1.of(k)).powi(2)).sum::<f64>().sqrt()
     }
 
     /// Moves every weight to where the model is lowest, the others staying what they are.
-    fn sweep(&mut self, l1: Factor<'_>) {
+    fn sweep(&mut self, l1: PenaltyFactor<'_>) {
         let n = self.target.len();
         for (k, row) in self.curvature.chunks_exact(n.max(1)).enumerate() {
             let (b, z) = (row[k], self.target[k]);
@@ -147,7 +147,7 @@ impl Proximal {
 
     /// Moves the weights that are not zero to the model's minimum among those of their signs, or as far as none comes to
     /// zero; says whether none did.
-    fn go_on(&mut self, l1: Factor<'_>) -> bool {
+    fn go_on(&mut self, l1: PenaltyFactor<'_>) -> bool {
         let n = self.target.len();
         self.free.clear();
         self.free.extend((0..n).filter(|&k| self.target[k] != 0.0 || l1.of(k) == 0.0));
@@ -177,7 +177,7 @@ impl Proximal {
 
     /// Goes towards the model's minimum until the function has fallen enough (Tseng & Yun 2009, equation 9); leaves the
     /// point in `trial`.
-    fn search(&mut self, f: &mut dyn Function, at: &Point) -> Result<Found> {
+    fn search(&mut self, f: &mut dyn CostFunction, at: &Point) -> Result<Found> {
         let l1 = f.l1();
         let pairs = at.w.iter().zip(&self.target).zip(&at.gradient).enumerate();
         let expected: f64 = pairs.map(|(k, ((w, z), g))| g * (z - w) + l1.of(k) * (z.abs() - w.abs())).sum();
@@ -275,8 +275,8 @@ fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
     to.iter_mut().zip(vector).for_each(|(to, x)| *to += factor * x);
 }
 
-impl Step for Proximal {
-    fn step(&mut self, f: &mut dyn Function, at: &mut Point) -> Result<bool> {
+impl OptimizerState for Proximal {
+    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
         loop {
             if self.scale.is_none() {
                 // The first step is about as long as 1.
@@ -321,7 +321,7 @@ mod tests {
             n in 1..6_usize, digits in -12..1_i32, row in proptest::collection::vec(-1.0..1.0_f64, 6),
             w in proptest::collection::vec(prop_oneof![Just(0.0), -2.0..2.0], 6), slopes in proptest::collection::vec(-9.0..9.0_f64, 6), l1 in prop_oneof![Just(0.0), 0.1..3.0],
         ) {
-            let (mut steps, mut at, l1) = (Proximal::new(n), Point::new(w[..n].to_vec()), Factor { of_all: l1, spared: &[] });
+            let (mut steps, mut at, l1) = (Proximal::new(n), Point::new(w[..n].to_vec()), PenaltyFactor { of_all: l1, spared: &[] });
             // Curved in one direction only, and hardly there.
             (0..n * n).for_each(|k| steps.curvature[k] = 10_f64.powi(digits) * row[k / n] * row[k % n]);
             at.gradient.copy_from_slice(&slopes[..n]);

@@ -1,5 +1,5 @@
 use crf_core::{Result, Seed};
-use crf_learn::{Function, Lbfgs, Optimizer, OwlQn, Step};
+use crf_learn::{CostFunction, Lbfgs, Optimizer, OptimizerState, OwlQn};
 
 use crate::candidates::proximal_newton::Proximal;
 
@@ -8,25 +8,30 @@ pub(crate) const MOST_DENSE: usize = 4000;
 
 /// Steps on an objective that is restricted to one set of features after the other. It stays the same function, so what they
 /// have learnt of its curvature goes on from set to set.
-pub(crate) struct Steps {
+pub(crate) struct WarmSteps {
     most_dense: usize, // beyond so many weights there is no matrix
     known: Vec<usize>, // the features whose curvature is known
     dense: Proximal,
-    sparse: Option<Box<dyn Step>>,
+    sparse: Option<Box<dyn OptimizerState>>,
 }
 
-impl Steps {
+impl WarmSteps {
     /// Steps that know nothing yet.
     pub(crate) fn new(most_dense: usize) -> Self {
-        Steps { most_dense, known: Vec::new(), dense: Proximal::new(0), sparse: None }
+        WarmSteps { most_dense, known: Vec::new(), dense: Proximal::new(0), sparse: None }
     }
 
     /// Steps on `f`, the objective of some features, ascending.
-    pub(crate) fn on(&mut self, f: &dyn Function, features: &[usize], seed: &Seed) -> Result<&mut dyn Step> {
+    pub(crate) fn on(
+        &mut self,
+        f: &dyn CostFunction,
+        features: &[usize],
+        seed: &Seed,
+    ) -> Result<&mut dyn OptimizerState> {
         if features.len() > self.most_dense {
             let optimizer: &dyn Optimizer =
                 if f.l1().of_all > 0.0 { &OwlQn::default() } else { &Lbfgs::default() };
-            *self = Steps::new(self.most_dense);
+            *self = WarmSteps::new(self.most_dense);
             return Ok(&mut **self.sparse.insert(optimizer.start(f, seed)?));
         }
         self.sparse = None;

@@ -1,8 +1,8 @@
-use crf_core::{Problem, Result, Run, Selector, Stop};
+use crf_core::{FitContext, Problem, Result, Selector, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::path_reporter::{Emit, Trail};
+use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::filters::ranking::{Sizes, score_functions};
 
 /// Ranks features by |r|, the correlation of their function with whether their label, or pair of labels, is the true one
@@ -21,7 +21,7 @@ impl Selector for Correlation {
         self.0.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let scores = score_functions(problem.map, problem.train, |seen, totals, targets| {
             let (n, mut sum, mut square, mut of) =
                 (totals.iter().sum::<f64>(), 0.0, 0.0, vec![0.0; totals.len()]);
@@ -37,6 +37,6 @@ impl Selector for Correlation {
             };
             targets.iter().map(r).collect()
         });
-        self.0.show(&scores, &mut Trail::new(emit), run)
+        self.0.show(&scores, &mut PathReporter::new(emit), run)
     }
 }

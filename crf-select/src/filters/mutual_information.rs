@@ -1,8 +1,8 @@
-use crf_core::{Problem, Result, Run, Selector, Stop, require};
+use crf_core::{FitContext, Problem, Result, Selector, Stop, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::path_reporter::{Emit, Trail};
+use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::filters::ranking::{Seen, Sizes, score_functions};
 
 /// Ranks features by the mutual information of their function and whether their label, or pair of labels, is the true one
@@ -34,12 +34,12 @@ impl Selector for MutualInformation {
         self.sizes.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let scores = score_functions(problem.map, problem.train, |seen, totals, targets| {
             let (table, of_bin) = table(seen, totals, self.bins);
             targets.iter().map(|&target| information(&table, &of_bin, totals, target as usize)).collect()
         });
-        self.sizes.show(&scores, &mut Trail::new(emit), run)
+        self.sizes.show(&scores, &mut PathReporter::new(emit), run)
     }
 }
 

@@ -1,10 +1,10 @@
-use crf_core::{Corpus, FeatureMap, Next, Result, Run, Stop, require};
+use crf_core::{EncodedDataset, FeatureMap, FitContext, Result, Stop, require};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::candidates::function_columns::{Columns, known, weights};
-use crate::candidates::path_reporter::Trail;
+use crate::candidates::path_reporter::PathReporter;
 use crate::forward::selection_loop::best_of;
 
 /// How filters make a path of an order: sets of the first features, each larger than the one before.
@@ -36,14 +36,19 @@ impl Sizes {
     }
 
     /// Shows ever more of the features with the largest scores, as far as these are above zero.
-    pub(crate) fn show(&self, scores: &[f64], trail: &mut Trail<'_>, run: &Run<'_>) -> Result<Stop> {
+    pub(crate) fn show(
+        &self,
+        scores: &[f64],
+        trail: &mut PathReporter<'_>,
+        run: &FitContext<'_>,
+    ) -> Result<Stop> {
         let order = best_of(scores, |_| true, self.most.unwrap_or(scores.len()));
         let mut size = 0;
         while size < order.len() {
             size = ((size as f64 * self.growth) as usize).max(size + 1).min(order.len());
             let mut features = order[..size].to_vec();
             features.sort_unstable();
-            if trail.show(&features, None, None, run)? == Next::Stop {
+            if trail.show(&features, None, None, run)?.is_break() {
                 return Ok(Stop::Observer);
             }
         }
@@ -58,7 +63,7 @@ pub(crate) type Seen = Vec<(u32, f64, f64)>;
 /// labels occurs where the function could be seen, and the targets to be scored.
 pub(crate) fn score_functions(
     map: &FeatureMap,
-    x: &Corpus,
+    x: &EncodedDataset,
     score: impl Fn(Seen, &[f64], &[u32]) -> Vec<f64> + Sync,
 ) -> Vec<f64> {
     let (columns, data, schema) = (Columns::new(map, x), x.data(), map.schema());

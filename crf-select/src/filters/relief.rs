@@ -1,11 +1,14 @@
-use crf_core::{Corpus, FeatureMap, Links, Problem, Result, Rows, Run, Seed, Selector, Stop, require};
+use crf_core::{
+    EncodedDataset, FeatureMap, FeatureSet, FitContext, Problem, Result, Seed, Selector, SparseRows, Stop,
+    require,
+};
 use rand::seq::SliceRandom as _;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::candidates::function_columns::known;
-use crate::candidates::path_reporter::{Emit, Trail};
+use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::filters::ranking::Sizes;
 
 /// Ranks features by Relief (Kira & Rendell 1992): functions that differ between near positions of different labels count
@@ -41,11 +44,11 @@ impl Selector for Relief {
         self.sizes.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let (map, x) = (problem.map, problem.train);
         let mut scores = self.score(map.state(), x.nodes(), positions(x), &run.seed.child("positions"));
         scores.extend(self.score(map.transition(), x.edge_rows(), edges(map, x), &run.seed.child("edges")));
-        self.sizes.show(&scores, &mut Trail::new(emit), run)
+        self.sizes.show(&scores, &mut PathReporter::new(emit), run)
     }
 }
 
@@ -58,7 +61,7 @@ struct Item {
     weight: f64,
 }
 
-fn positions(x: &Corpus) -> Vec<Item> {
+fn positions(x: &EncodedDataset) -> Vec<Item> {
     let data = x.data();
     let item = |i: usize| {
         let (shape, range) = (data.shape(i), data.range(i));
@@ -72,7 +75,7 @@ fn positions(x: &Corpus) -> Vec<Item> {
     (0..data.len()).flat_map(item).collect()
 }
 
-fn edges(map: &FeatureMap, x: &Corpus) -> Vec<Item> {
+fn edges(map: &FeatureMap, x: &EncodedDataset) -> Vec<Item> {
     let data = x.data();
     let item = |i: usize| {
         let (shape, labels) = (data.shape(i), &data.labels()[data.range(i)]);
@@ -82,13 +85,13 @@ fn edges(map: &FeatureMap, x: &Corpus) -> Vec<Item> {
             let target = known(labels[u])? * width + known(labels[v])?;
             Some(Item { row: row as usize, owner, target, weight: data.weight(i) })
         };
-        x.rows_of_edges(i).iter().enumerate().filter_map(item)
+        x.edge_row_indices(i).iter().enumerate().filter_map(item)
     };
     (0..data.len()).flat_map(item).collect()
 }
 
 impl Relief {
-    fn score(&self, links: &Links, rows: &Rows, mut items: Vec<Item>, seed: &Seed) -> Vec<f64> {
+    fn score(&self, links: &FeatureSet, rows: &SparseRows, mut items: Vec<Item>, seed: &Seed) -> Vec<f64> {
         items.retain(|item| item.weight > 0.0);
         items.shuffle(&mut seed.rng());
         items.truncate(self.draws.max(self.among));
@@ -129,7 +132,7 @@ type Look = Vec<(u32, f64)>;
 type Row = Vec<(u32, f64)>;
 
 /// A row in which each function stands once, with the sum of its values.
-fn summed(rows: &Rows, r: usize) -> Row {
+fn summed(rows: &SparseRows, r: usize) -> Row {
     let mut row: Row = rows.row(r).collect();
     row.sort_by_key(|(g, _)| *g);
     row.dedup_by(|next, kept| {

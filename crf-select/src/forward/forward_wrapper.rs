@@ -1,16 +1,17 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
-    Decode, Learner as _, LogLinear, Model, Next, Problem, Result, Run, Seed, Selector, Stop, require,
+    Decode, FitContext, Learner as _, LogLinear, Model, Problem, Result, Seed, Selector, Stop, require,
 };
-use crf_learn::{Mle, Pairing};
+use crf_learn::{Minimisation, Mle};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::{Field, likelihood};
-use crate::candidates::path_reporter::{Emit, Trail, narrow};
-use crate::forward::selection_loop::{Rounds, Score, best_of};
+use crate::candidates::objective::{CandidateObjective, likelihood};
+use crate::candidates::path_reporter::{Emit, PathReporter, narrow};
+use crate::forward::selection_loop::{CandidateScorer, ForwardSettings, best_of};
 
 /// Trains a model with each candidate and adds the one with which the validation data are likeliest, or the training data if
 /// there are no others (Kohavi & John 1997).
@@ -26,12 +27,12 @@ pub struct ForwardWrapper {
     pub tries: usize,
     /// What forward selection has in common.
     #[serde(flatten)]
-    pub rounds: Rounds,
+    pub rounds: ForwardSettings,
 }
 
 impl Default for ForwardWrapper {
     fn default() -> Self {
-        ForwardWrapper { budget: 1000, tries: 20, rounds: Rounds::default() }
+        ForwardWrapper { budget: 1000, tries: 20, rounds: ForwardSettings::default() }
     }
 }
 
@@ -45,12 +46,12 @@ impl Selector for ForwardWrapper {
         self.rounds.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let mut field = Field::new(problem, &likelihood)?;
-        let Rounds { l1, l2, stop, .. } = self.rounds;
-        let learner = Mle(Pairing { l1, l2, stop, ..Pairing::default() });
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+        let mut field = CandidateObjective::new(problem, &likelihood)?;
+        let ForwardSettings { l1, l2, stop, .. } = self.rounds;
+        let learner = Mle(Minimisation { l1, l2, stop, ..Minimisation::default() });
         let mut trials = Trials { settings: self, learner, left: self.budget, seed: run.seed };
-        self.rounds.forward(&mut field, &mut trials, &mut Trail::new(emit), run)
+        self.rounds.forward(&mut field, &mut trials, &mut PathReporter::new(emit), run)
     }
 }
 
@@ -72,14 +73,14 @@ impl Trials<'_> {
         Ok(possible.map(|(i, log)| on.data().weight(i) * log).sum())
     }
 
-    fn model(field: &Field<'_>, features: &[usize]) -> Result<LogLinear> {
+    fn model(field: &CandidateObjective<'_>, features: &[usize]) -> Result<LogLinear> {
         let map = Arc::new(narrow(field.problem.map, features));
-        LogLinear::new(map, Field::part(&field.w, features))
+        LogLinear::new(map, CandidateObjective::part(&field.w, features))
     }
 }
 
-impl Score for Trials<'_> {
-    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
+impl CandidateScorer for Trials<'_> {
+    fn score(&mut self, field: &CandidateObjective<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
         let slopes: Vec<f64> = field.gradient.iter().map(|slope| slope.abs()).collect();
         let worth_it = best_of(&slopes, |k| !chosen[k], self.settings.tries);
         let tries = &worth_it[..worth_it.len().min(self.left)];
@@ -98,7 +99,9 @@ impl Score for Trials<'_> {
                 start: Some(&start),
                 ..field.problem
             };
-            let fit = self.learner.fit(&problem, &mut Run::new(self.seed, &mut |_| Next::Continue))?;
+            let fit = self
+                .learner
+                .fit(&problem, &mut FitContext::new(self.seed, &mut |_| ControlFlow::Continue(())))?;
             Ok(Self::quality(&*fit.model, &field.problem)? - now)
         });
         for (&k, gain) in tries.iter().zip(gains.collect::<Result<Vec<f64>>>()?) {

@@ -1,10 +1,10 @@
-use crf_core::{Problem, Result, Run, Selector, Stop, require};
+use crf_core::{FitContext, Problem, Result, Selector, Stop, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::{Field, likelihood};
-use crate::candidates::path_reporter::{Emit, Trail};
-use crate::forward::selection_loop::{Rounds, Score};
+use crate::candidates::objective::{CandidateObjective, likelihood};
+use crate::candidates::path_reporter::{Emit, PathReporter};
+use crate::forward::selection_loop::{CandidateScorer, ForwardSettings};
 
 /// Grafting (Perkins, Lacker & Theiler 2003): adds the features with the largest |∂ℓ/∂w| (Vail 2008, equation 3.9).
 ///
@@ -18,7 +18,7 @@ pub struct Grafting {
     pub l0: f64,
     /// What forward selection has in common.
     #[serde(flatten)]
-    pub rounds: Rounds,
+    pub rounds: ForwardSettings,
 }
 
 crf_core::plugin!("selector", Grafting, "grafting");
@@ -30,10 +30,10 @@ impl Selector for Grafting {
         self.rounds.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let mut field = Field::new(problem, &likelihood)?;
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+        let mut field = CandidateObjective::new(problem, &likelihood)?;
         let mut slopes = Slopes { l0: self.l0, l1: self.rounds.l1, tolerance: self.rounds.stop.tolerance };
-        self.rounds.forward(&mut field, &mut slopes, &mut Trail::new(emit), run)
+        self.rounds.forward(&mut field, &mut slopes, &mut PathReporter::new(emit), run)
     }
 }
 
@@ -43,8 +43,13 @@ struct Slopes {
     tolerance: f64,
 }
 
-impl Score for Slopes {
-    fn score(&mut self, field: &Field<'_>, _chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
+impl CandidateScorer for Slopes {
+    fn score(
+        &mut self,
+        field: &CandidateObjective<'_>,
+        _chosen: &[bool],
+        scores: &mut [f64],
+    ) -> Result<Stop> {
         // Slopes that training would not follow any further promise nothing.
         let least = self.l1 + self.tolerance;
         scores.iter_mut().zip(&field.gradient).for_each(|(score, slope)| *score = slope.abs() - least);

@@ -4,18 +4,19 @@ mod gain;
 use std::borrow::Cow;
 
 use crf_core::{
-    Decode, FeatureMap, Label, LogLinear, Problem, Result, Run, Scratch, Selector, Stop, Target, require,
+    Decode, FeatureMap, FitContext, Label, LogLinear, Problem, Result, Scratch, Selector, Stop, Target,
+    require,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::candidates::function_columns::{Columns, weights};
-use crate::candidates::objective::{Field, likelihood};
-use crate::candidates::path_reporter::{Emit, Trail, narrow};
-use crate::forward::mean_field_gain::edge_sums::{Other, Sights};
+use crate::candidates::objective::{CandidateObjective, likelihood};
+use crate::candidates::path_reporter::{Emit, PathReporter, narrow};
+use crate::forward::mean_field_gain::edge_sums::{EdgeSums, Other};
 use crate::forward::mean_field_gain::gain::Gain;
-use crate::forward::selection_loop::{Rounds, Score};
+use crate::forward::selection_loop::{CandidateScorer, ForwardSettings};
 
 /// Adds the features that promise the largest gain of likelihood if positions are taken by themselves (McCallum 2003, as
 /// Vail 2008, §3.2.4 derives it).
@@ -28,7 +29,7 @@ pub struct MeanFieldGain {
     /// Which labels the neighbours of a position have.
     pub neighbours: Neighbours,
     /// Which probabilities the labels of a position have without the candidate.
-    pub probabilities: Probabilities,
+    pub probabilities: GainProbabilities,
     /// Which positions count.
     pub positions: Positions,
     /// The λ of (λ/2)μ² on a candidate's weight, without which a feature that fires on true labels only would have no
@@ -36,14 +37,14 @@ pub struct MeanFieldGain {
     pub prior: f64,
     /// What forward selection has in common.
     #[serde(flatten)]
-    pub rounds: Rounds,
+    pub rounds: ForwardSettings,
 }
 
 impl Default for MeanFieldGain {
     fn default() -> Self {
-        let (neighbours, probabilities) = (Neighbours::default(), Probabilities::default());
+        let (neighbours, probabilities) = (Neighbours::default(), GainProbabilities::default());
         let positions = Positions::default();
-        MeanFieldGain { neighbours, probabilities, positions, prior: 0.1, rounds: Rounds::default() }
+        MeanFieldGain { neighbours, probabilities, positions, prior: 0.1, rounds: ForwardSettings::default() }
     }
 }
 
@@ -61,7 +62,7 @@ pub enum Neighbours {
 /// Which probabilities the labels of a position have without the candidate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Probabilities {
+pub enum GainProbabilities {
     /// The model's marginals, as the thesis has it (after equation 3.27). They do not know what the neighbours' labels
     /// already say, so every feature that ties a position to its neighbours promises to say it again.
     #[default]
@@ -92,11 +93,11 @@ impl Selector for MeanFieldGain {
         self.rounds.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let mut field = Field::new(problem, &likelihood)?;
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+        let mut field = CandidateObjective::new(problem, &likelihood)?;
         let columns = Columns::new(problem.map, problem.train);
         let mut gains = Gains { settings: self, columns, candidates: candidates(problem.map) };
-        self.rounds.forward(&mut field, &mut gains, &mut Trail::new(emit), run)
+        self.rounds.forward(&mut field, &mut gains, &mut PathReporter::new(emit), run)
     }
 }
 
@@ -136,18 +137,18 @@ fn candidates(map: &FeatureMap) -> Vec<Candidate> {
     (0..map.len()).map(|k| of(map.feature(k))).collect()
 }
 
-impl Score for Gains<'_> {
-    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
+impl CandidateScorer for Gains<'_> {
+    fn score(&mut self, field: &CandidateObjective<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
         let (problem, support) = (&field.problem, field.support());
         let map = narrow(problem.map, &support).into();
-        let model = LogLinear::new(map, Field::part(&field.w, &support))?;
+        let model = LogLinear::new(map, CandidateObjective::part(&field.w, &support))?;
         let now = problem.evaluate(&model, problem.train, Decode::Posterior)?;
         let data = problem.train.data();
         let (mut starts, mut at) = (Vec::with_capacity(data.n_positions() + 1), 0);
         for i in 0..data.len() {
             let shape = data.shape(i);
-            starts.extend((0..shape.n_nodes()).map(|n| at + shape.node_at(n)));
-            at += shape.node_at(shape.n_nodes());
+            starts.extend((0..shape.n_nodes()).map(|n| at + shape.node_offset(n)));
+            at += shape.node_offset(shape.n_nodes());
         }
         starts.push(at);
         let mut view = View {
@@ -158,7 +159,7 @@ impl Score for Gains<'_> {
             likely: &now.predicted,
             settings: self.settings,
         };
-        if self.settings.probabilities == Probabilities::Conditional {
+        if self.settings.probabilities == GainProbabilities::Conditional {
             view.probabilities = Cow::Owned(view.conditionals(&model, problem)?);
         }
         for (candidate, &is_chosen) in self.candidates.iter_mut().zip(chosen) {
@@ -223,14 +224,14 @@ impl View<'_> {
                 let (tail, head) = (self.neighbour(start + u) as usize, self.neighbour(start + v) as usize);
                 let n_heads = shape.card(v);
                 for k in 0..shape.card(u) {
-                    scores[shape.node_at(u) + k] += table[k * n_heads + head];
+                    scores[shape.node_offset(u) + k] += table[k * n_heads + head];
                 }
                 for k in 0..n_heads {
-                    scores[shape.node_at(v) + k] += table[tail * n_heads + k];
+                    scores[shape.node_offset(v) + k] += table[tail * n_heads + k];
                 }
             }
             for n in 0..shape.n_nodes() {
-                let scores = &mut scores[shape.node_at(n)..shape.node_at(n + 1)];
+                let scores = &mut scores[shape.node_offset(n)..shape.node_offset(n + 1)];
                 let mut most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 if most == f64::NEG_INFINITY {
                     // Beside these neighbours no label is possible, and none less than another.
@@ -293,7 +294,7 @@ impl View<'_> {
     }
 
     /// Collects the terms of transition features from one label to these, which are in ascending order.
-    fn fill_transitions(&self, sights: &Sights, tail: Label, heads: &[Label], gains: &mut [Gain]) {
+    fn fill_transitions(&self, sights: &EdgeSums, tail: Label, heads: &[Label], gains: &mut [Gain]) {
         for (t, seen) in sights.positions() {
             let Some((truth, weight)) = self.counts(t) else { continue };
             let p = self.at(t);
@@ -322,14 +323,14 @@ impl View<'_> {
 
 /// What gains are told with.
 struct Memory {
-    sights: Sights,
+    sights: EdgeSums,
     heads: Vec<Label>,
     gains: Vec<Gain>,
 }
 
 impl Memory {
     fn new(n_positions: usize) -> Self {
-        Memory { sights: Sights::new(n_positions), heads: Vec::new(), gains: Vec::new() }
+        Memory { sights: EdgeSums::new(n_positions), heads: Vec::new(), gains: Vec::new() }
     }
 }
 
@@ -337,14 +338,16 @@ impl Memory {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crf_core::{Alphabet, Channel, ChannelKind, Corpus, DatasetBuilder, Features, Schema, Seed, Value};
+    use crf_core::{
+        Alphabet, Channel, ChannelKind, DatasetBuilder, EncodedDataset, Features, Schema, Seed, Value,
+    };
     use crf_inference::ForwardBackward;
-    use crf_learn::{Conditionals, Sharded};
+    use crf_learn::{PseudoLikelihoodObjective, Sharded};
     use rand::RngExt as _;
     use std::sync::Arc;
 
     /// Three chains over three labels that do not count alike, drawn anew for each seed.
-    fn corpus(seed: u64) -> (Corpus, Arc<crf_core::FeatureMap>) {
+    fn corpus(seed: u64) -> (EncodedDataset, Arc<crf_core::FeatureMap>) {
         let mut draw = Seed::new(seed).rng();
         let channel = Channel { name: "x".into(), kind: ChannelKind::Real };
         let schema = Schema::chain(vec![channel], Alphabet::new(["a", "b", "c"])).unwrap();
@@ -376,7 +379,8 @@ mod tests {
             let mut draw = Seed::new(seed).child("weights").rng();
             let w: Vec<f64> = (0..map.len()).map(|_| draw.random_range(-1.0..1.0)).collect();
             let model = LogLinear::new(map.clone(), w.clone()).unwrap();
-            let settings = MeanFieldGain { probabilities: Probabilities::Conditional, ..Default::default() };
+            let settings =
+                MeanFieldGain { probabilities: GainProbabilities::Conditional, ..Default::default() };
             let n_positions = corpus.data().n_positions();
             let mut view = View {
                 probabilities: Cow::Borrowed(&[]),
@@ -387,7 +391,7 @@ mod tests {
                 settings: &settings,
             };
             view.probabilities = Cow::Owned(view.conditionals(&model, &problem).unwrap());
-            let mut objective = Sharded::new(Conditionals::new(&problem).unwrap());
+            let mut objective = Sharded::new(PseudoLikelihoodObjective::new(&problem).unwrap());
             let mut value = |w: &[f64]| objective.evaluate(w, &mut vec![0.0; map.len()]).unwrap();
             let (columns, mut candidates) = (Columns::new(&map, &corpus), candidates(&map));
             // One that is chosen has no gain, and does not stand in the way of the others.

@@ -1,17 +1,17 @@
-use crf_core::{Next, Result, Run, Stop, require};
+use crf_core::{FitContext, Result, Stop, require};
 use crf_learn::{Penalty, StopRule, pseudo_gradient};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::Field;
-use crate::candidates::path_reporter::Trail;
-use crate::candidates::warm_steps::{MOST_DENSE, Steps};
+use crate::candidates::objective::CandidateObjective;
+use crate::candidates::path_reporter::PathReporter;
+use crate::candidates::warm_steps::{MOST_DENSE, WarmSteps};
 
 /// How forward selection goes on: the best candidates are added, and the model is trained on from its last weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
-pub struct Rounds {
+pub struct ForwardSettings {
     /// How many candidates are added before the model is trained again; at least 1.
     pub per_round: usize,
     /// How many features a model has at most.
@@ -24,9 +24,9 @@ pub struct Rounds {
     pub stop: StopRule,
 }
 
-impl Default for Rounds {
+impl Default for ForwardSettings {
     fn default() -> Self {
-        Rounds { per_round: 1, most: None, l1: 0.0, l2: 0.0, stop: StopRule::default() }
+        ForwardSettings { per_round: 1, most: None, l1: 0.0, l2: 0.0, stop: StopRule::default() }
     }
 }
 
@@ -36,17 +36,17 @@ const MOST_FRUITLESS: usize = 100;
 const LEAST_FALL: f64 = 1e-7;
 
 /// What forward selection asks of a round.
-pub(crate) trait Score {
+pub(crate) trait CandidateScorer {
     /// Writes what each candidate that is not `chosen` promises, and says why selection ends if none promises anything; 0 or
     /// less is not worth adding.
-    fn score(&mut self, field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop>;
+    fn score(&mut self, field: &CandidateObjective<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop>;
     /// Whether a fall of the objective was worth adding so many features.
     fn is_worth(&self, _fall: f64, _added: usize) -> bool {
         true
     }
 }
 
-impl Rounds {
+impl ForwardSettings {
     pub(crate) fn check(&self) -> Result<()> {
         require(self.per_round >= 1, "per_round", "at least 1", self.per_round)?;
         require(self.most != Some(0), "most", "at least 1", 0)?;
@@ -61,14 +61,14 @@ impl Rounds {
     /// Adds candidates until none is worth it.
     pub(crate) fn forward(
         &self,
-        field: &mut Field<'_>,
-        score: &mut dyn Score,
-        trail: &mut Trail<'_>,
-        run: &mut Run<'_>,
+        field: &mut CandidateObjective<'_>,
+        score: &mut dyn CandidateScorer,
+        trail: &mut PathReporter<'_>,
+        run: &mut FitContext<'_>,
     ) -> Result<Stop> {
         let n = field.w.len();
         let (mut chosen, mut scores) = (vec![false; n], vec![0.0; n]);
-        let (mut objective, penalty, mut steps) = (field.value, self.penalty(), Steps::new(MOST_DENSE));
+        let (mut objective, penalty, mut steps) = (field.value, self.penalty(), WarmSteps::new(MOST_DENSE));
         // What promised something and gave nothing, as a copy of a chosen feature does, is left out until something else helped.
         let (mut is_fruitless, mut n_fruitless) = (vec![false; n], 0);
         let mut end = Stop::Converged;
@@ -123,8 +123,8 @@ impl Rounds {
             // What a penalty drove back to zero is a candidate again.
             (0..n).for_each(|k| chosen[k] = field.w[k] != 0.0);
             let support = field.support();
-            let weights = Field::part(&field.w, &support);
-            if trail.show(&support, Some(&weights), Some(objective), run)? == Next::Stop {
+            let weights = CandidateObjective::part(&field.w, &support);
+            if trail.show(&support, Some(&weights), Some(objective), run)?.is_break() {
                 return Ok(Stop::Observer);
             }
         }
@@ -153,13 +153,19 @@ mod tests {
         Seed, Value,
     };
     use crf_inference::ForwardBackward;
+    use std::ops::ControlFlow;
     use std::sync::Arc;
 
     /// Promises most of what is never anything but zero.
     struct Misled(Vec<String>);
 
-    impl Score for Misled {
-        fn score(&mut self, _field: &Field<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
+    impl CandidateScorer for Misled {
+        fn score(
+            &mut self,
+            _field: &CandidateObjective<'_>,
+            chosen: &[bool],
+            scores: &mut [f64],
+        ) -> Result<Stop> {
             for ((score, name), _) in
                 scores.iter_mut().zip(&self.0).zip(chosen).filter(|(_, chosen)| !**chosen)
             {
@@ -188,16 +194,16 @@ mod tests {
         let (map, inference) = (Arc::new(fitted.map(&train).unwrap()), ForwardBackward::default());
         let problem = Problem::new(&train, &map, &inference);
         let names: Vec<String> = (0..map.len()).map(|k| map.name(k)).collect();
-        let mut field = Field::new(&problem, &likelihood).unwrap();
+        let mut field = CandidateObjective::new(&problem, &likelihood).unwrap();
         let mut sizes = Vec::new();
         let mut emit = |tried: Candidate<'_>| {
             sizes.push(tried.features.len());
-            Ok(Next::Continue)
+            Ok(ControlFlow::Continue(()))
         };
-        let mut trail = Trail::new(&mut emit);
-        let mut go_on = |_: &Iteration| Next::Continue;
-        let run = &mut Run::new(Seed::new(1), &mut go_on);
-        let rounds = Rounds { l2: 0.1, ..Rounds::default() };
+        let mut trail = PathReporter::new(&mut emit);
+        let mut go_on = |_: &Iteration| ControlFlow::Continue(());
+        let run = &mut FitContext::new(Seed::new(1), &mut go_on);
+        let rounds = ForwardSettings { l2: 0.1, ..ForwardSettings::default() };
         let stop = rounds.forward(&mut field, &mut Misled(names.clone()), &mut trail, run).unwrap();
         assert_eq!((stop, sizes), (Stop::NoProgress, vec![1, 2, 3, 4]));
         assert!(field.support().iter().all(|&k| !names[k].contains("zero")), "{:?}", field.w);

@@ -1,14 +1,14 @@
-use crf_core::{Problem, Result, Run, Selector, Stop};
+use crf_core::{FitContext, Problem, Result, Selector, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::{Field, likelihood};
-use crate::candidates::path_reporter::{Emit, Trail};
-use crate::penalty_path::lambda_path::Penalties;
+use crate::candidates::objective::{CandidateObjective, likelihood};
+use crate::candidates::path_reporter::{Emit, PathReporter};
+use crate::penalty_path::lambda_path::LambdaPath;
 
 /// The features of maximum likelihood under ever weaker ℓ1 penalties (Vail 2008, §3.2.3).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct L1Path(pub Penalties);
+pub struct L1Path(pub LambdaPath);
 
 crf_core::plugin!("selector", L1Path, "l1-path");
 
@@ -18,8 +18,8 @@ impl Selector for L1Path {
         self.0.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let mut field = Field::new(problem, &likelihood)?;
-        self.0.follow(&mut field, None, 1.0, &mut Trail::new(emit), run)
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+        let mut field = CandidateObjective::new(problem, &likelihood)?;
+        self.0.follow(&mut field, None, 1.0, &mut PathReporter::new(emit), run)
     }
 }

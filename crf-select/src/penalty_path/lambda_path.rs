@@ -1,13 +1,13 @@
 use std::ops::Range;
 
-use crf_core::{Next, Result, Run, Stop, require};
-use crf_learn::{Function as _, Penalty, StopRule, descend};
+use crf_core::{FitContext, Result, Stop, require};
+use crf_learn::{CostFunction as _, Penalty, StopRule, run_steps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::Field;
-use crate::candidates::path_reporter::Trail;
-use crate::candidates::warm_steps::{MOST_DENSE, Steps};
+use crate::candidates::objective::CandidateObjective;
+use crate::candidates::path_reporter::PathReporter;
+use crate::candidates::warm_steps::{MOST_DENSE, WarmSteps};
 use crate::forward::selection_loop::best_of;
 
 /// Which ℓ1 penalties a path goes through, and how exactly.
@@ -22,7 +22,7 @@ use crate::forward::selection_loop::best_of;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
-pub struct Penalties {
+pub struct LambdaPath {
     /// What each λ is of the one before; above 0 and below 1.
     pub decay: f64,
     /// The smallest λ, as a share of λ_0; above 0 and below 1.
@@ -46,9 +46,9 @@ pub struct Penalties {
     pub iterations: u32,
 }
 
-impl Default for Penalties {
+impl Default for LambdaPath {
     fn default() -> Self {
-        Penalties {
+        LambdaPath {
             decay: 0.9,
             floor: 1e-4,
             most: None,
@@ -66,7 +66,7 @@ impl Default for Penalties {
 /// than to train some that are not needed yet.
 const AHEAD: f64 = 0.9;
 
-impl Penalties {
+impl LambdaPath {
     pub(crate) fn check(&self) -> Result<()> {
         let inside = |x: f64| x > 0.0 && x < 1.0;
         require(inside(self.decay), "decay", "above 0 and below 1", self.decay)?;
@@ -79,13 +79,18 @@ impl Penalties {
     }
 
     /// The features without a penalty, ascending.
-    fn exempt(&self, field: &Field<'_>) -> Vec<usize> {
+    fn exempt(&self, field: &CandidateObjective<'_>) -> Vec<usize> {
         let map = field.problem.map;
         (0..map.len()).filter(|&k| self.exempt_intercepts && map.is_intercept(k)).collect()
     }
 
     /// Trains the features without a penalty, as far as there are any.
-    pub(crate) fn begin(&self, field: &mut Field<'_>, steps: &mut Steps, run: &mut Run<'_>) -> Result<Stop> {
+    pub(crate) fn begin(
+        &self,
+        field: &mut CandidateObjective<'_>,
+        steps: &mut WarmSteps,
+        run: &mut FitContext<'_>,
+    ) -> Result<Stop> {
         let exempt = self.exempt(field);
         if exempt.is_empty() {
             return Ok(Stop::Converged);
@@ -96,7 +101,7 @@ impl Penalties {
     }
 
     /// The largest derivative of some candidates that have a penalty.
-    pub(crate) fn steepest(&self, field: &Field<'_>, among: Range<usize>) -> f64 {
+    pub(crate) fn steepest(&self, field: &CandidateObjective<'_>, among: Range<usize>) -> f64 {
         let exempt = self.exempt(field);
         let penalised = among.filter(|k| exempt.binary_search(k).is_err());
         penalised.map(|k| field.gradient[k].abs()).fold(0.0, f64::max)
@@ -107,14 +112,14 @@ impl Penalties {
     /// they were looked at last: with 1 at every λ.
     pub(crate) fn follow(
         &self,
-        field: &mut Field<'_>,
+        field: &mut CandidateObjective<'_>,
         given: Option<f64>,
         look: f64,
-        trail: &mut Trail<'_>,
-        run: &mut Run<'_>,
+        trail: &mut PathReporter<'_>,
+        run: &mut FitContext<'_>,
     ) -> Result<Stop> {
         let (map, exempt) = (field.problem.map, self.exempt(field));
-        let mut steps = Steps::new(self.dense);
+        let mut steps = WarmSteps::new(self.dense);
         if self.begin(field, &mut steps, run)? == Stop::Observer {
             return Ok(Stop::Observer);
         }
@@ -153,7 +158,7 @@ impl Penalties {
                         delta: 0.0,
                         ..StopRule::default()
                     };
-                    let trace = descend(f, point, steps, &rule, None, (Vec::new(), 0), run)?;
+                    let trace = run_steps(f, point, steps, &rule, None, (Vec::new(), 0), run)?;
                     if matches!(trace.stop, Stop::Observer) {
                         return Ok(Some(trace.stop));
                     }
@@ -174,8 +179,8 @@ impl Penalties {
                     if self.most.is_some_and(|most| support.len() > most) {
                         return Ok(Some(Stop::Budget));
                     }
-                    let weights = Field::part(&field.w, &support);
-                    if trail.show(&support, Some(&weights), Some(point.value), run)? == Next::Stop {
+                    let weights = CandidateObjective::part(&field.w, &support);
+                    if trail.show(&support, Some(&weights), Some(point.value), run)?.is_break() {
                         return Ok(Some(Stop::Observer));
                     }
                     let looked = if is_known { at.next } else { at.looked };

@@ -1,20 +1,21 @@
+use std::ops::ControlFlow;
 mod exponential_sum;
 
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crf_core::{Candidate, Next, Problem, Result, Run, Selector, Stop, require};
-use crf_learn::{Objective, Rho};
+use crf_core::{Candidate, FitContext, Problem, Result, Selector, Stop, require};
+use crf_learn::{Objective, ReferenceDistribution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::Field;
-use crate::candidates::path_reporter::{Emit, Trail};
-use crate::candidates::warm_steps::Steps;
-use crate::candidates::working_list::Lists;
-use crate::penalty_path::lambda_path::Penalties;
-use crate::penalty_path::m_estimator_path::exponential_sum::Mean;
+use crate::candidates::objective::CandidateObjective;
+use crate::candidates::path_reporter::{Emit, PathReporter};
+use crate::candidates::warm_steps::WarmSteps;
+use crate::candidates::working_list::WorkingList;
+use crate::penalty_path::lambda_path::LambdaPath;
+use crate::penalty_path::m_estimator_path::exponential_sum::ExponentialSum;
 
 /// The ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon & Lin 2006).
 ///
@@ -40,7 +41,7 @@ pub struct MEstimatorPath {
     pub look: f64,
     /// The penalties of the path.
     #[serde(flatten)]
-    pub penalties: Penalties,
+    pub penalties: LambdaPath,
 }
 
 /// What the features of a patch are chosen to explain.
@@ -63,7 +64,7 @@ const LIST_GROWTH: f64 = 2.0;
 
 impl Default for MEstimatorPath {
     fn default() -> Self {
-        let (patches, penalties) = (Patches::default(), Penalties::default());
+        let (patches, penalties) = (Patches::default(), LambdaPath::default());
         MEstimatorPath { patches, keep: None, growth: 1.2, weights: false, look: 0.8, penalties }
     }
 }
@@ -80,7 +81,7 @@ impl Selector for MEstimatorPath {
         self.penalties.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let mut largest = 0;
         let emit: &mut Emit<'_> = &mut |candidate: Candidate<'_>| {
             if self.weights {
@@ -88,7 +89,7 @@ impl Selector for MEstimatorPath {
             }
             let size = candidate.features.len();
             if size <= largest || (size as f64) < self.growth * largest as f64 {
-                return Ok(Next::Continue);
+                return Ok(ControlFlow::Continue(()));
             }
             largest = size;
             emit(Candidate { weights: None, objective: None, ..candidate })
@@ -144,8 +145,10 @@ fn run_length(problem: &Problem<'_>) -> f64 {
 }
 
 /// The M-estimator, as an objective among others.
-fn centred(rho: &Rho) -> impl for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync {
-    |problem| Ok(Box::new(Mean::new(rho, problem)?))
+fn centred(
+    rho: &ReferenceDistribution,
+) -> impl for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync {
+    |problem| Ok(Box::new(ExponentialSum::new(rho, problem)?))
 }
 
 impl MEstimatorPath {
@@ -154,13 +157,14 @@ impl MEstimatorPath {
         &self,
         problem: &Problem<'_>,
         mut pieces: [Piece; 2],
-        run: &mut Run<'_>,
+        run: &mut FitContext<'_>,
         emit: &mut Emit<'_>,
     ) -> Result<Stop> {
-        let rho = Rho::uniform(problem.map);
+        let rho = ReferenceDistribution::uniform(problem.map);
         let of = centred(&rho);
-        let mut field = Field::new(problem, &of)?;
-        if self.penalties.begin(&mut field, &mut Steps::new(self.penalties.dense), run)? == Stop::Observer {
+        let mut field = CandidateObjective::new(problem, &of)?;
+        if self.penalties.begin(&mut field, &mut WarmSteps::new(self.penalties.dense), run)? == Stop::Observer
+        {
             return Ok(Stop::Observer);
         }
         let steepest = |piece: &Piece| self.penalties.steepest(&field, piece.features.clone());
@@ -181,7 +185,7 @@ impl MEstimatorPath {
                     objective: candidate.objective.unwrap_or_default(),
                     seconds: candidate.seconds - began,
                 });
-                Ok(Next::Continue)
+                Ok(ControlFlow::Continue(()))
             })?;
             if end == Stop::Observer {
                 return Ok(end);
@@ -201,7 +205,7 @@ impl MEstimatorPath {
             let objective = Some(points.iter().map(|point| point.objective).sum());
             let seconds = points.iter().map(|point| point.seconds).sum();
             let weights = Some(&weights[..]);
-            if emit(Candidate { features: &features, weights, objective, seconds })? == Next::Stop {
+            if emit(Candidate { features: &features, weights, objective, seconds })?.is_break() {
                 return Ok(Stop::Observer);
             }
             lambda *= self.penalties.decay;
@@ -216,22 +220,22 @@ impl MEstimatorPath {
         problem: &Problem<'_>,
         features: Range<usize>,
         given: Option<(f64, f64)>,
-        run: &mut Run<'_>,
-        emit: &mut dyn FnMut(Candidate<'_>, i32) -> Result<Next>,
+        run: &mut FitContext<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>, i32) -> Result<ControlFlow<()>>,
     ) -> Result<Stop> {
         let (first, floor) = given.unzip();
-        let penalties = Penalties { floor: floor.unwrap_or(self.penalties.floor), ..self.penalties.clone() };
+        let penalties = LambdaPath { floor: floor.unwrap_or(self.penalties.floor), ..self.penalties.clone() };
         let falls = Cell::new(0);
-        let follow = |problem: &Problem<'_>, first, run: &mut Run<'_>, emit: &mut Emit<'_>| {
+        let follow = |problem: &Problem<'_>, first, run: &mut FitContext<'_>, emit: &mut Emit<'_>| {
             falls.set(0);
             let emit = &mut |candidate: Candidate<'_>| {
                 falls.set(falls.get() + 1);
                 emit(candidate)
             };
-            let rho = Rho::uniform(problem.map);
+            let rho = ReferenceDistribution::uniform(problem.map);
             let of = centred(&rho);
-            let mut field = Field::new(problem, &of)?;
-            penalties.follow(&mut field, first, self.look, &mut Trail::new(emit), run)
+            let mut field = CandidateObjective::new(problem, &of)?;
+            penalties.follow(&mut field, first, self.look, &mut PathReporter::new(emit), run)
         };
         let map = Arc::new(problem.map.narrow(|k| features.contains(&k)).0);
         let piece = Problem { map: &map, ..*problem };
@@ -244,15 +248,15 @@ impl MEstimatorPath {
         let Some(keep) = self.keep.map(share).filter(|&keep| keep < features.len()) else {
             return follow(&piece, first, run, emit);
         };
-        let rho = Rho::uniform(&map);
+        let rho = ReferenceDistribution::uniform(&map);
         let of = centred(&rho);
-        let mut field = Field::new(&piece, &of)?;
-        if penalties.begin(&mut field, &mut Steps::new(penalties.dense), run)? == Stop::Observer {
+        let mut field = CandidateObjective::new(&piece, &of)?;
+        if penalties.begin(&mut field, &mut WarmSteps::new(penalties.dense), run)? == Stop::Observer {
             return Ok(Stop::Observer);
         }
         // Every list begins with the same λ, so that a λ means the same on all of them.
         let first = first.or_else(|| Some(penalties.steepest(&field, 0..map.len())));
-        let lists = Lists { keep, growth: LIST_GROWTH };
+        let lists = WorkingList { keep, growth: LIST_GROWTH };
         lists.follow(
             &piece,
             &mut field,

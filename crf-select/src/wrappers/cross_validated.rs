@@ -1,7 +1,8 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Candidate, Decode, Error, Next, Problem, Result, Run, Selector, Stop, require};
+use crf_core::{Candidate, Decode, Error, FitContext, Problem, Result, Selector, Stop, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 use crate::candidates::choose::{error, fitted};
 use crate::candidates::path_reporter::Emit;
@@ -41,7 +42,7 @@ impl Selector for CrossValidated {
         self.of.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let data = problem.train.data();
         if data.len() < self.folds {
             let got = format!("{} sequences for {} folds", data.len(), self.folds);
@@ -60,7 +61,7 @@ impl Selector for CrossValidated {
             self.of.path(&part, run, &mut |candidate| {
                 let model = fitted(&candidate, problem.map, "cross-validated")?;
                 of_fold.push(error(&model, &out, problem, self.decode)?);
-                Ok(Next::Continue)
+                Ok(ControlFlow::Continue(()))
             })?;
             errors.push(of_fold);
         }
@@ -76,14 +77,14 @@ impl Selector for CrossValidated {
             if n <= best {
                 let weights = candidate.weights.map(<[f64]>::to_vec);
                 last = Some((candidate.features.to_vec(), weights, candidate.objective, candidate.seconds));
-                return Ok(Next::Continue);
+                return Ok(ControlFlow::Continue(()));
             }
             last = None;
-            emit(candidate)?;
-            Ok(Next::Stop)
+            let _ = emit(candidate)?;
+            Ok(ControlFlow::Break(()))
         })?;
         if let Some((features, weights, objective, seconds)) = last {
-            emit(Candidate { features: &features, weights: weights.as_deref(), objective, seconds })?;
+            let _ = emit(Candidate { features: &features, weights: weights.as_deref(), objective, seconds })?;
         }
         Ok(Stop::Holdout)
     }

@@ -1,5 +1,5 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Candidate, Decode, LogLinear, Problem, Result, Run, Selector, Stop, require};
+use crf_core::{Candidate, Decode, FitContext, LogLinear, Problem, Result, Selector, Stop, require};
 use crf_learn::Mle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Selector for InPart {
         self.selector.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let train = problem.train.part(self.part, self.of)?;
         let valid = problem.valid.map(|valid| valid.part(self.part, self.of)).transpose()?;
         let inside = Problem { train: &train, valid: valid.as_ref(), ..*problem };
@@ -52,7 +52,7 @@ impl Selector for InPart {
         if let Some(best) = chosen.best {
             let weights = chosen.model.as_ref().map(LogLinear::weights);
             let (features, objective) = (&chosen.features, chosen.tried[best].objective);
-            emit(Candidate { features, weights, objective, seconds: run.seconds() })?;
+            let _ = emit(Candidate { features, weights, objective, seconds: run.seconds() })?;
         }
         Ok(chosen.stop)
     }

@@ -1,7 +1,8 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Decode, Error, Next, Problem, Result, Run, Selector, Stop, require};
+use crf_core::{Decode, Error, FitContext, Problem, Result, Selector, Stop, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 use crate::candidates::choose::{error, fitted};
 use crate::candidates::path_reporter::Emit;
@@ -36,7 +37,7 @@ impl Selector for Patient {
         self.of.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let none = || Error::data("there are no validation data, which `patient` watches");
         let valid = problem.valid.ok_or_else(none)?;
         let (mut lowest, mut since, mut tired) = (f64::INFINITY, 0, false);
@@ -47,7 +48,7 @@ impl Selector for Patient {
             lowest = lowest.min(error);
             tired = since >= self.patience;
             let next = emit(candidate)?;
-            Ok(if tired { Next::Stop } else { next })
+            Ok(if tired { ControlFlow::Break(()) } else { next })
         })?;
         Ok(if tired { Stop::Holdout } else { stop })
     }

@@ -1,11 +1,11 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Corpus, Problem, Result, Run, Selector, Stop, require};
+use crf_core::{EncodedDataset, FitContext, Problem, Result, Selector, Stop, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::{Field, likelihood};
+use crate::candidates::objective::{CandidateObjective, likelihood};
 use crate::candidates::path_reporter::Emit;
-use crate::candidates::working_list::Lists;
+use crate::candidates::working_list::WorkingList;
 use crate::forward::grafting::Grafting;
 
 /// Another selector on a short list of candidates, for sets that are too large for it.
@@ -46,11 +46,11 @@ impl Selector for Shortlist {
         self.of.check()
     }
 
-    fn path(&self, problem: &Problem<'_>, run: &mut Run<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+    fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let some = self.sample(problem, run);
         let of = Problem { train: some.as_ref().unwrap_or(problem.train), ..*problem };
-        let mut field = Field::new(&of, &likelihood)?;
-        let lists = Lists { keep: self.keep, growth: self.growth };
+        let mut field = CandidateObjective::new(&of, &likelihood)?;
+        let lists = WorkingList { keep: self.keep, growth: self.growth };
         lists.follow(
             problem,
             &mut field,
@@ -63,7 +63,7 @@ impl Selector for Shortlist {
 
 impl Shortlist {
     /// The sequences on which candidates are compared; all when there is nothing to leave out.
-    fn sample(&self, problem: &Problem<'_>, run: &Run<'_>) -> Option<Corpus> {
+    fn sample(&self, problem: &Problem<'_>, run: &FitContext<'_>) -> Option<EncodedDataset> {
         let data = problem.train.data();
         let n = ((self.share * data.len() as f64).round() as usize).max(1);
         if n >= data.len() {

@@ -1,15 +1,16 @@
 //! Selection on parts of what there is: of the data, and of the candidates.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Candidate, Channel, ChannelKind, DatasetBuilder, Decode, Learner as _, LogLinear, Next,
-    Problem, Schema, Seed, Selector as _, Source as _, Value,
+    Alphabet, Candidate, Channel, ChannelKind, DatasetBuilder, Decode, Learner as _, LogLinear, Problem,
+    Schema, Seed, Selector as _, Source as _, Value,
 };
 use crf_datasets::{Size, StateOrTransition};
-use crf_learn::{Mle, Pairing};
+use crf_learn::{Minimisation, Mle};
 use crf_select::{
-    AsSelected, Grafting, InPart, MEstimatorPath, Patches, Penalties, Rounds, Shortlist, choose,
+    AsSelected, ForwardSettings, Grafting, InPart, LambdaPath, MEstimatorPath, Patches, Shortlist, choose,
 };
 use rand::RngExt as _;
 
@@ -22,11 +23,14 @@ fn encoded(sequences: usize) -> Encoded {
 }
 
 fn grafting(most: usize) -> Grafting {
-    Grafting { rounds: Rounds { l2: 0.1, most: Some(most), ..Rounds::default() }, ..Grafting::default() }
+    Grafting {
+        rounds: ForwardSettings { l2: 0.1, most: Some(most), ..ForwardSettings::default() },
+        ..Grafting::default()
+    }
 }
 
 fn mle() -> Mle {
-    Mle(Pairing { l2: 0.5, ..Pairing::default() })
+    Mle(Minimisation { l2: 0.5, ..Minimisation::default() })
 }
 
 fn weights(model: &dyn crf_core::Model) -> (Vec<String>, Vec<f64>) {
@@ -78,7 +82,7 @@ fn a_short_list_finds_what_the_whole_list_has_once_it_has_looked_again() {
             selector.path(&problem, run, &mut |candidate: Candidate<'_>| {
                 assert!(candidate.features.iter().all(|&k| k < all.map.len()));
                 end = candidate.features.to_vec();
-                Ok(Next::Continue)
+                Ok(ControlFlow::Continue(()))
             })
         })
         .unwrap();
@@ -107,7 +111,7 @@ fn sorts(selector: &MEstimatorPath, problem: &Problem<'_>) -> Vec<(Vec<f64>, Vec
             candidate.features.iter().zip(candidate.weights.unwrap()).for_each(|(&k, &weight)| w[k] = weight);
             let transition = w.split_off(n);
             all.push((w, transition));
-            Ok(Next::Continue)
+            Ok(ControlFlow::Continue(()))
         })
     })
     .unwrap();
@@ -124,7 +128,7 @@ fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimato
     let problem = all.problem(&INFERENCE);
     let n = all.map.state().len();
     let path = |patches| {
-        let penalties = Penalties { decay: 0.8, floor: 1e-4, ..Penalties::default() };
+        let penalties = LambdaPath { decay: 0.8, floor: 1e-4, ..LambdaPath::default() };
         MEstimatorPath { patches, weights: true, penalties, ..MEstimatorPath::default() }
     };
     let pieces = sorts(&path(Patches::Pieces), &problem);

@@ -1,14 +1,14 @@
 //! Paths of selectors that train, against the conditions that only an optimum fulfils.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{
-    Alphabet, Channel, ChannelKind, DatasetBuilder, Learner as _, Next, Problem, Schema, Selector, Stop,
-    Value,
+    Alphabet, Channel, ChannelKind, DatasetBuilder, Learner as _, Problem, Schema, Selector, Stop, Value,
 };
-use crf_learn::{Likelihood, Mle, Pairing, Sharded, StopRule};
-use crf_select::{ForwardWrapper, Grafting, L1Path, Penalties, Rounds};
+use crf_learn::{LikelihoodObjective, Minimisation, Mle, Sharded, StopRule};
+use crf_select::{ForwardSettings, ForwardWrapper, Grafting, L1Path, LambdaPath};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
@@ -34,7 +34,7 @@ fn path(selector: &dyn Selector, problem: &Problem<'_>) -> (Vec<Shown>, Stop) {
             candidate.features.iter().zip(weights).for_each(|(&k, &weight)| w[k] = weight);
             let (features, objective) = (candidate.features.to_vec(), candidate.objective.unwrap());
             shown.push(Shown { w, features, objective });
-            Ok(Next::Continue)
+            Ok(ControlFlow::Continue(()))
         })
     });
     (shown, stop.unwrap())
@@ -43,19 +43,19 @@ fn path(selector: &dyn Selector, problem: &Problem<'_>) -> (Vec<Shown>, Stop) {
 /// The likelihood's gradient at weights.
 fn gradient(problem: &Problem<'_>, w: &[f64]) -> Vec<f64> {
     let mut gradient = vec![0.0; w.len()];
-    Sharded::new(Likelihood::new(problem).unwrap()).evaluate(w, &mut gradient).unwrap();
+    Sharded::new(LikelihoodObjective::new(problem).unwrap()).evaluate(w, &mut gradient).unwrap();
     gradient
 }
 
-fn penalties(screen: bool, exempt_intercepts: bool) -> Penalties {
-    Penalties {
+fn penalties(screen: bool, exempt_intercepts: bool) -> LambdaPath {
+    LambdaPath {
         decay: 0.75,
         floor: 0.02,
         screen,
         exempt_intercepts,
         tolerance: 1e-6,
         iterations: 5000,
-        ..Penalties::default()
+        ..LambdaPath::default()
     }
 }
 
@@ -73,13 +73,13 @@ proptest! {
     ) {
         let encoded = encoded(seed, labels);
         let problem = encoded.problem(&INFERENCE);
-        let penalties = Penalties { dense, ..penalties(screen, exempt) };
+        let penalties = LambdaPath { dense, ..penalties(screen, exempt) };
         let decay = penalties.decay;
         let (shown, stop) = path(&L1Path(penalties), &problem);
         prop_assert_eq!(stop, Stop::Converged);
         let spared = |k: usize| exempt && encoded.map.is_intercept(k);
         // λ_0 is where the first feature enters, with the exempt ones fitted.
-        let pairing = |l1| Pairing { l1, exempt_intercepts: exempt, stop: TIGHT, ..Pairing::default() };
+        let pairing = |l1| Minimisation { l1, exempt_intercepts: exempt, stop: TIGHT, ..Minimisation::default() };
         let fit = quiet(1, |run| Mle(pairing(1e6)).fit(&problem, run)).unwrap();
         let none = gradient(&problem, fit.model.log_linear().unwrap().weights());
         let mut lambda = (0..none.len()).filter(|&k| !spared(k)).map(|k| none[k].abs()).fold(0.0, f64::max);
@@ -117,10 +117,10 @@ proptest! {
     ) {
         let encoded = encoded(seed, labels);
         let problem = encoded.problem(&INFERENCE);
-        let rounds = Rounds { per_round, l1, l2, stop: TIGHT, ..Rounds::default() };
+        let rounds = ForwardSettings { per_round, l1, l2, stop: TIGHT, ..ForwardSettings::default() };
         let (shown, stop) = path(&Grafting { rounds, ..Grafting::default() }, &problem);
         prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
-        let cold = quiet(1, |run| Mle(Pairing { l1, l2, stop: TIGHT, ..Pairing::default() }).fit(&problem, run)).unwrap();
+        let cold = quiet(1, |run| Mle(Minimisation { l1, l2, stop: TIGHT, ..Minimisation::default() }).fit(&problem, run)).unwrap();
         let cold = cold.trace.iterations.last().unwrap().objective;
         let last = shown.last().unwrap().objective;
         prop_assert!((last - cold).abs() < 1e-6 * cold, "{last} vs {cold}");
@@ -132,7 +132,7 @@ proptest! {
 fn the_largest_slope_enters_first_and_weights_are_trained_on() {
     let encoded = encoded(3, 3);
     let problem = encoded.problem(&INFERENCE);
-    let rounds = Rounds { l2: 0.1, most: Some(5), stop: TIGHT, ..Rounds::default() };
+    let rounds = ForwardSettings { l2: 0.1, most: Some(5), stop: TIGHT, ..ForwardSettings::default() };
     let (shown, stop) = path(&Grafting { rounds, ..Grafting::default() }, &problem);
     assert_eq!((shown.len(), stop), (5, Stop::Budget));
     let mut w = vec![0.0; encoded.map.len()];
@@ -151,7 +151,7 @@ fn the_largest_slope_enters_first_and_weights_are_trained_on() {
 fn an_l0_penalty_ends_grafting_where_features_are_not_worth_it() {
     let encoded = encoded(4, 3);
     let problem = encoded.problem(&INFERENCE);
-    let rounds = Rounds { l2: 0.1, ..Rounds::default() };
+    let rounds = ForwardSettings { l2: 0.1, ..ForwardSettings::default() };
     let (all, _) = path(&Grafting { l0: 0.0, rounds: rounds.clone() }, &problem);
     let l0 = 2.0;
     let (some, stop) = path(&Grafting { l0, rounds }, &problem);
@@ -165,7 +165,7 @@ fn an_l0_penalty_ends_grafting_where_features_are_not_worth_it() {
 fn paths_end_where_they_are_told_to() {
     let encoded = encoded(5, 2);
     let problem = encoded.problem(&INFERENCE);
-    let (shown, stop) = path(&L1Path(Penalties { most: Some(4), ..Penalties::default() }), &problem);
+    let (shown, stop) = path(&L1Path(LambdaPath { most: Some(4), ..LambdaPath::default() }), &problem);
     assert!(stop == Stop::Budget && shown.iter().all(|point| point.features.len() <= 4) && !shown.is_empty());
     let (shown, stop) = path(&ForwardWrapper { budget: 5, tries: 2, ..ForwardWrapper::default() }, &problem);
     assert!(stop == Stop::Budget && shown.len() <= 3, "{stop} after {} rounds", shown.len());
@@ -173,7 +173,7 @@ fn paths_end_where_they_are_told_to() {
     let stop = quiet(1, |run| {
         L1Path::default().path(&problem, run, &mut |_| {
             n += 1;
-            Ok(if n == 3 { Next::Stop } else { Next::Continue })
+            Ok(if n == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })
     });
     assert_eq!((stop.unwrap(), n), (Stop::Observer, 3));
@@ -184,7 +184,7 @@ fn batches_never_change_the_path() {
     let encoded = encoded(6, 3);
     let problem = encoded.problem(&INFERENCE);
     let [all, few] =
-        [1000, 2].map(|batch| path(&L1Path(Penalties { batch, ..penalties(true, false) }), &problem).0);
+        [1000, 2].map(|batch| path(&L1Path(LambdaPath { batch, ..penalties(true, false) }), &problem).0);
     assert_eq!(all.len(), few.len());
     for (a, b) in all.iter().zip(&few) {
         assert!((a.objective - b.objective).abs() < 1e-7 * b.objective, "{} vs {}", a.objective, b.objective);
@@ -207,9 +207,9 @@ fn a_path_goes_on_where_many_copies_are_not_quite_solved() {
     builder.end_chain().unwrap();
     let encoded = Encoded::new(r#"[{"state": "value"}]"#, builder.finish());
     for (tolerance, batch) in [(1e-3, 8), (0.05, 1), (0.3, 1), (1.0, 2)] {
-        let penalties = Penalties { tolerance, batch, floor: 1e-3, ..Penalties::default() };
+        let penalties = LambdaPath { tolerance, batch, floor: 1e-3, ..LambdaPath::default() };
         let (shown, stop) = path(&L1Path(penalties), &encoded.problem(&INFERENCE));
         assert!(shown.len() == 65 && stop == Stop::Converged, "{tolerance}: {} {stop}", shown.len());
     }
-    assert!(L1Path(Penalties { iterations: 0, ..Penalties::default() }).check().is_err());
+    assert!(L1Path(LambdaPath { iterations: 0, ..LambdaPath::default() }).check().is_err());
 }

@@ -1,13 +1,14 @@
 //! What holds for every selector.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
     Alphabet, Candidate, Channel, ChannelKind, Constraints, Dataset, DatasetBuilder, Decode, Error,
-    Iteration, Learner, LogLinear, Next, Plugin, Problem, Run, Schema, Seed, Selector, Stop, Value,
+    FitContext, Iteration, Learner, LogLinear, Plugin, Problem, Schema, Seed, Selector, Stop, Value,
 };
-use crf_learn::{Mle, Pairing};
-use crf_select::{AsSelected, CrossValidated, Tried, choose};
+use crf_learn::{Minimisation, Mle};
+use crf_select::{AsSelected, CrossValidated, TriedCandidate, choose};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ fn selector(text: &str) -> Box<dyn Selector> {
 }
 
 fn learner() -> Mle {
-    Mle(Pairing { l2: 0.1, ..Pairing::default() })
+    Mle(Minimisation { l2: 0.1, ..Minimisation::default() })
 }
 
 /// Labels that are `yes` if a + b is above zero, by far; ten other channels are noise.
@@ -109,7 +110,7 @@ fn bits(text: &str, problem: &Problem<'_>) -> Vec<(Vec<usize>, Vec<u64>, Option<
             assert!(candidate.features.windows(2).all(|pair| pair[0] < pair[1]), "{text}");
             assert!(candidate.features.last().is_none_or(|&last| last < problem.map.len()), "{text}");
             all.push((candidate.features.to_vec(), weights, candidate.objective.map(f64::to_bits)));
-            Ok(if all.len() == 12 { Next::Stop } else { Next::Continue })
+            Ok(if all.len() == 12 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })
     })
     .unwrap();
@@ -160,15 +161,15 @@ impl Selector for Shorter {
     fn path(
         &self,
         problem: &Problem<'_>,
-        run: &mut Run<'_>,
-        emit: &mut dyn FnMut(Candidate<'_>) -> crf_core::Result<Next>,
+        run: &mut FitContext<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>) -> crf_core::Result<ControlFlow<()>>,
     ) -> crf_core::Result<Stop> {
         for n in 1..=12 - problem.train.len() {
             let (features, weights): (Vec<usize>, Vec<f64>) = (0..n).map(|k| (k, k as f64)).unzip();
             let weights = Some(&weights[..]);
             let candidate =
                 Candidate { features: &features, weights, objective: None, seconds: run.seconds() };
-            if emit(candidate)? == Next::Stop {
+            if emit(candidate)?.is_break() {
                 return Ok(Stop::Observer);
             }
         }
@@ -186,7 +187,7 @@ fn folds_choose_the_last_candidate_of_a_path_that_ends_before_theirs() {
         let stop = quiet(seed, |run| {
             folds.path(&encoded.problem(&INFERENCE), run, &mut |candidate| {
                 shown.push((candidate.features.len(), candidate.weights.unwrap().to_vec()));
-                Ok(Next::Continue)
+                Ok(ControlFlow::Continue(()))
             })
         });
         assert_eq!(stop.unwrap(), Stop::Holdout);
@@ -202,10 +203,11 @@ fn who_watches_can_stop_any_selector_that_trains() {
         let mut n_seen = 0;
         let mut watch = |_: &Iteration| {
             n_seen += 1;
-            if n_seen < 5 { Next::Continue } else { Next::Stop }
+            if n_seen < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let run = &mut Run::new(Seed::new(1), &mut watch);
-        let stop = selector(text).path(&encoded.problem(&INFERENCE), run, &mut |_| Ok(Next::Continue));
+        let run = &mut FitContext::new(Seed::new(1), &mut watch);
+        let stop =
+            selector(text).path(&encoded.problem(&INFERENCE), run, &mut |_| Ok(ControlFlow::Continue(())));
         assert_eq!((stop.unwrap(), n_seen), (Stop::Observer, 5), "{text}");
     }
 }
@@ -256,7 +258,7 @@ fn the_choice_is_the_first_of_those_with_the_lowest_score() {
     for text in selectors() {
         let chosen =
             quiet(1, |run| choose(&*selector(text), &learner(), Decode::Posterior, &problem, run)).unwrap();
-        let score = |tried: &Tried| tried.score;
+        let score = |tried: &TriedCandidate| tried.score;
         let lowest = chosen.tried.iter().map(score).fold(f64::INFINITY, f64::min);
         assert_eq!(chosen.tried.iter().position(|tried| tried.score == lowest), chosen.best, "{text}");
         assert_eq!(chosen.map.len(), chosen.tried[chosen.best.unwrap()].features, "{text}");
@@ -290,7 +292,7 @@ fn patience_ends_a_path_and_folds_choose_one_candidate() {
     let (all, some) =
         (run(r#"{"type": "l1-path"}"#), run(r#"{"type": "patient", "of": "l1-path", "patience": 10}"#));
     assert_eq!(some.stop, crf_core::Stop::Holdout);
-    let same = |a: &Tried, b: &Tried| (a.features, a.score) == (b.features, b.score);
+    let same = |a: &TriedCandidate, b: &TriedCandidate| (a.features, a.score) == (b.features, b.score);
     assert!(some.tried.len() < all.tried.len() && some.tried.len() >= some.best.unwrap() + 11);
     assert!(some.tried.iter().zip(&all.tried).all(|(a, b)| same(a, b)));
     let folds = run(r#"{"type": "cross-validated", "of": "l1-path", "folds": 4}"#);

@@ -1,4 +1,4 @@
-use crf_core::{Fit, Learner, LogLinear, Problem, Result, Run, Stop, Trace, require};
+use crf_core::{Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ impl Learner for Majority {
         require(self.smoothing > 0.0, "smoothing", "above 0", self.smoothing)
     }
 
-    fn fit(&self, problem: &Problem<'_>, _: &mut Run<'_>) -> Result<Fit> {
+    fn fit(&self, problem: &Problem<'_>, _: &mut FitContext<'_>) -> Result<Fit> {
         let data = problem.train.data();
         let mut counts = vec![self.smoothing; data.schema().n_labels(0)];
         for sequence in 0..data.len() {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Result, require};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::numeric::serde_numbers;
 
 /// The attributes of bag channels, each with its value.
@@ -123,7 +123,7 @@ impl Encoder for Fitted {
         super::require_channels(schema, channels, "bags of attributes")
     }
 
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         for t in 0..x.len() {
             for Numbered { channel, function_of } in &self.channels {
                 x.for_each_in_bag(*channel, t, |attribute, value| {

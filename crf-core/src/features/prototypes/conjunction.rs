@@ -5,7 +5,7 @@ use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Error, Result, fits, require};
 use crate::features::label_pattern::both;
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named_list};
 
@@ -77,8 +77,8 @@ impl Encoder for Fitted {
         self.parts.iter().try_for_each(|part| part.check(schema))
     }
 
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
-        let blocks: Vec<Block> = self.parts.iter().map(|part| part.encode(x)).collect();
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
+        let blocks: Vec<EncodedRows> = self.parts.iter().map(|part| part.encode(x)).collect();
         let (mut joined, mut next) = (Vec::new(), Vec::new());
         for t in 0..x.len() {
             joined.clear();

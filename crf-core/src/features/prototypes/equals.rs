@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::error::{Error, Result, fits};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::{Alphabet, Schema};
 
 /// Whether a symbolic channel has a certain symbol at the position (Vail 2008, equation 2.15).
@@ -77,7 +77,7 @@ impl Encoder for Fitted {
         Some((0, 0))
     }
 
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         for t in 0..x.len() {
             for (channel, test_of) in &self.channels {
                 // A symbol that training never saw has a number past the end and passes no test.

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Result, fits};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
 /// The fitted prototype inside another one.
 ///
@@ -49,8 +49,8 @@ impl Inner {
         self.encoder.observations(schema)
     }
 
-    pub(super) fn encode(&self, x: &Sequence<'_>) -> Block {
-        Block::of(&*self.encoder, x)
+    pub(super) fn encode(&self, x: &Sequence<'_>) -> EncodedRows {
+        EncodedRows::of(&*self.encoder, x)
     }
 
     /// Calls `f` with the values of all functions at each position in turn, zeros and constants included.

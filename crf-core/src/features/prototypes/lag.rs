@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Result, require};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
@@ -69,7 +69,7 @@ impl Encoder for Fitted {
         self.of.check(schema)
     }
 
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         let block = self.of.encode(x);
         for t in 0..block.len() {
             for (k, &by) in self.by.iter().enumerate() {

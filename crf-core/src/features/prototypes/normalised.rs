@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Error, Result, fits};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::numeric::moments::Moments;
@@ -76,7 +76,7 @@ impl Encoder for Fitted {
         self.of.reach()
     }
 
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         self.of.for_each_row(x, |row| {
             for (g, (&value, (mean, factor))) in row.iter().zip(&self.scale).enumerate() {
                 out.push(g as u32, (value - mean) * factor);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Result, require};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::relational::{Functions, Rules};
 
 /// Functions of objects and their relations, a rule for many: `speed(i)<k for i in robot, k in 5..100 step 5`.
@@ -84,7 +84,7 @@ impl Encoder for Fitted {
         Some(self.0.reach())
     }
 
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         self.0.encode(x, out);
     }
 }

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Alphabet;
 use crate::data::dataset::{Dataset, Sequence};
-use crate::data::packed_strings::Names;
+use crate::data::packed_strings::PackedStrings;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result, require};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use pattern::Pattern;
 
 /// Attributes made of the symbols around a position: windows, n-grams, prefixes, suffixes and shapes.
@@ -69,7 +69,7 @@ impl Prototype for Template {
         let mut order: Vec<u32> = (0..counts.len() as u32).collect();
         order.retain(|&attribute| counts[attribute as usize] >= self.min_count);
         order.sort_by_key(|&attribute| std::cmp::Reverse(counts[attribute as usize]));
-        let attributes = order.into_iter().map(|attribute| seen.name(attribute)).collect::<Names>();
+        let attributes = order.into_iter().map(|attribute| seen.name(attribute)).collect::<PackedStrings>();
         Ok(Box::new(Fitted { templates, attributes: attributes.into() }))
     }
 }
@@ -303,7 +303,7 @@ impl Encoder for Fitted {
         super::require_channels(schema, channels, "symbols")
     }
 
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         for t in 0..x.len() {
             for_each_attribute(&self.templates, x, t, |attribute| {
                 self.attributes.number(attribute).into_iter().for_each(|g| out.push(g, 1.0));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Result, fits};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
 /// The number that a real channel has at the position.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ impl Encoder for Fitted {
         Some((0, 0))
     }
 
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         let columns: Vec<&[f64]> = self.channels.iter().map(|&c| x.real(c)).collect();
         for t in 0..x.len() {
             for (g, column) in columns.iter().enumerate() {

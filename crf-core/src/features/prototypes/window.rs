@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Result, require};
-use crate::features::prototype::{Block, Encoder, Observation, Prototype};
+use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
@@ -127,7 +127,7 @@ impl Encoder for Fitted {
     }
 
     /// Sums slide along the sequence, so that a position costs the same whatever the width of the window.
-    fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         let block = self.of.encode(x);
         let mut window = vec![Slide::default(); self.of.len() as usize];
         let (mut start, mut end) = (0, 0);

@@ -60,11 +60,11 @@ use self::objects::{Bindings, Bound, Objects};
 use self::plan::{Columns, PIECE, Plan};
 use self::syntax::{Domain, Printed, Rule};
 use crate::data::dataset::{Dataset, Sequence};
-use crate::data::packed_strings::Names;
+use crate::data::packed_strings::PackedStrings;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result, fits};
 use crate::features::label_pattern::{LabelPattern, Labels};
-use crate::features::prototype::{Block, Observation};
+use crate::features::prototype::{EncodedRows, Observation};
 
 /// Rules and definitions, read but not yet about any data.
 pub(crate) struct Rules<'a> {
@@ -200,7 +200,7 @@ pub(crate) struct Functions {
     plan: Plan,
     steps: Vec<u32>, // [functions]
     labels: Vec<Labels>,
-    names: Names,
+    names: PackedStrings,
 }
 
 impl Functions {
@@ -238,7 +238,7 @@ impl Functions {
         self.plan.reach()
     }
 
-    pub(crate) fn encode(&self, x: &Sequence<'_>, out: &mut Block) {
+    pub(crate) fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         let mut function_of = vec![None; self.plan.len()];
         for (g, &step) in (0_u32..).zip(&self.steps) {
             function_of[step as usize] = self.plan.constant(step).is_none().then_some(g);

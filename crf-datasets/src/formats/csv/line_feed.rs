@@ -5,7 +5,7 @@ use crf_core::Result;
 use crate::text::lines::Lines;
 
 /// Gives the parser checked lines without blank ones, and knows which line was which.
-pub(crate) struct Feed<'a> {
+pub(crate) struct LineFeed<'a> {
     lines: Lines<'a>,
     ready: Vec<u8>,
     start: usize,
@@ -14,9 +14,9 @@ pub(crate) struct Feed<'a> {
     shifts: Vec<(u64, u64)>, // from this line that was fed on, the line in the file
 }
 
-impl<'a> Feed<'a> {
+impl<'a> LineFeed<'a> {
     pub(crate) fn new(lines: Lines<'a>) -> Self {
-        Feed { lines, ready: Vec::new(), start: 0, fed: 0, quoted: false, shifts: vec![(1, 1)] }
+        LineFeed { lines, ready: Vec::new(), start: 0, fed: 0, quoted: false, shifts: vec![(1, 1)] }
     }
 
     /// Where the lines come from.
@@ -55,7 +55,7 @@ impl<'a> Feed<'a> {
     }
 }
 
-impl Read for Feed<'_> {
+impl Read for LineFeed<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         if self.start == self.ready.len() && !self.refill().map_err(io::Error::other)? {
             return Ok(0);

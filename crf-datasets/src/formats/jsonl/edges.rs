@@ -4,12 +4,12 @@ use crf_core::Edge;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, Expected, IgnoredAny, SeqAccess, Visitor};
 
-use crate::formats::dataset_sink::{NEXT, Sink};
+use crate::formats::dataset_sink::{DatasetSink, NEXT};
 use crate::formats::jsonl::object::Text;
 
 /// Reads `edges`; nothing when it is `null`.
 pub(crate) struct Edges<'s, 'a> {
-    pub(crate) sink: &'s mut Sink<'a>,
+    pub(crate) sink: &'s mut DatasetSink<'a>,
     pub(crate) positions: usize, // as many as are known
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn misplaced(&Edge { u, v, .. }: &Edge, positions: usize) -> Option<(
 
 /// Reads one edge.
 struct OneEdge<'s, 'a> {
-    sink: &'s mut Sink<'a>,
+    sink: &'s mut DatasetSink<'a>,
     positions: usize,
 }
 

@@ -5,7 +5,7 @@ use crf_core::{Edge, Label};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use crate::formats::dataset_sink::Sink;
+use crate::formats::dataset_sink::DatasetSink;
 use crate::formats::jsonl::edges::Edges;
 
 /// What one line says.
@@ -34,7 +34,7 @@ impl Parts {
 
 /// Reads a line; symbols and labels get their numbers as they come, and no name is kept.
 pub(crate) struct Object<'s, 'a> {
-    pub(crate) sink: &'s mut Sink<'a>,
+    pub(crate) sink: &'s mut DatasetSink<'a>,
     pub(crate) parts: &'s mut Parts,
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// Reads `x`.
 struct Positions<'s, 'a> {
-    sink: &'s mut Sink<'a>,
+    sink: &'s mut DatasetSink<'a>,
     parts: &'s mut Parts,
 }
 
@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for Positions<'_, '_> {
 
 /// Reads one position.
 struct Bag<'s, 'a> {
-    sink: &'s mut Sink<'a>,
+    sink: &'s mut DatasetSink<'a>,
     attributes: &'s mut Vec<(u32, f64)>,
 }
 
@@ -187,7 +187,7 @@ impl<'de> Visitor<'de> for Bag<'_, '_> {
 
 /// Reads `y`; false when it is `null`.
 struct Labels<'s, 'a> {
-    sink: &'s mut Sink<'a>,
+    sink: &'s mut DatasetSink<'a>,
     labels: &'s mut Vec<Option<Label>>,
 }
 

@@ -7,7 +7,7 @@ use crate::games::game::{Game, frames};
 use crate::games::motion::Body;
 use crate::games::plane::{Area, Vector, quadrant};
 use crate::games::sensing::Eyes;
-use crate::games::tag::{Scheme, Tag};
+use crate::games::tag::{Course, Tag};
 
 /// A game of tag between two frames.
 #[derive(Debug)]
@@ -118,12 +118,12 @@ impl<'a> Chase<'a> {
         let Tag { scheme, margin, clearance, inset, .. } = *self.rules;
         let seeker = self.eyes.seen()[self.seeker];
         match scheme {
-            Scheme::Hourglass => {
+            Course::Hourglass => {
                 let next = (corner + 1) % 4;
                 let corner = if next == quadrant(seeker) { 3 - next } else { next };
                 Errand { target: self.area.inner(inset).corner(corner), corner, stay: None }
             }
-            Scheme::Unconstrained => {
+            Course::Unconstrained => {
                 // At least a fifth of the places are far enough: `Tag::check` sees to it.
                 let mut target = self.area.inner(margin).draw(rng);
                 while (target - seeker).norm() < clearance {

@@ -45,7 +45,7 @@ pub(crate) type Row = [f64; 8];
 #[derive(Debug)]
 pub(crate) enum Pools {
     /// Rows of the file by label: of the training half, and of the test half.
-    Rows { train: [Vec<Row>; 2], test: [Vec<Row>; 2] },
+    SparseRows { train: [Vec<Row>; 2], test: [Vec<Row>; 2] },
     /// Normal distributions with the moments of [`SUMMARY`].
     Gaussian,
 }
@@ -67,13 +67,13 @@ impl Pools {
             };
             Ok([pool(0)?, pool(1)?])
         };
-        Ok(Pools::Rows { train: by_label(&rows, "training")?, test: by_label(&test, "test")? })
+        Ok(Pools::SparseRows { train: by_label(&rows, "training")?, test: by_label(&test, "test")? })
     }
 
     /// A random row of the given label, with replacement.
     pub(crate) fn draw(&self, part: Part, label: Label, rng: &mut Rng) -> Row {
         match self {
-            Pools::Rows { train, test } => {
+            Pools::SparseRows { train, test } => {
                 let pools = if part == Part::Test { test } else { train };
                 *pools[label as usize].choose(rng).expect("no pool is empty after the split")
             }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn halves_are_disjoint_and_hold_every_row_once() {
         let all: Vec<(Row, Label)> = (0..100).map(|k| ([f64::from(k); 8], Label::from(k % 3 == 0))).collect();
-        let Pools::Rows { train, test } = Pools::split(all.clone(), &Seed::new(1)).unwrap() else {
+        let Pools::SparseRows { train, test } = Pools::split(all.clone(), &Seed::new(1)).unwrap() else {
             panic!("rows make pools of rows");
         };
         assert_eq!(train[0].len() + train[1].len(), 50);

@@ -1,5 +1,5 @@
 use crf_core::{
-    Beliefs, Decoded, Effort, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape, Stop,
+    Beliefs, Convergence, Decoded, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ crf_core::plugin!("inference", DualDecomposition, "dual-decomposition");
 #[derive(Debug, Default)]
 struct Workspace {
     node: Vec<f64>,  // [nodes × labels] node(n, y) + Σ_e δ_{e→n}(y); −∞ for labels that cannot be
-    delta: Vec<f64>, // laid out by `Shape::message_at`
+    delta: Vec<f64>, // laid out by `Shape::message_offset`
     best: [Vec<f64>; 2],
     labels: Vec<Label>,
 }
@@ -61,24 +61,24 @@ impl Inference for DualDecomposition {
         feasible::climb(p, labels, self.max_sweeps);
         let mut score = p.score(labels);
         let mut upper = workspace.bound(p)?;
-        let mut effort = Effort { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
-        while effort.sweeps < self.max_sweeps && effort.stop == Stop::Budget {
+        let mut convergence = Convergence { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
+        while convergence.sweeps < self.max_sweeps && convergence.stop == Stop::Budget {
             workspace.sweep(p);
-            effort.sweeps += 1;
+            convergence.sweeps += 1;
             let now = workspace.bound(p)?;
-            effort.residual = upper - now;
+            convergence.residual = upper - now;
             upper = upper.min(now);
             let found = workspace.round(p, self.max_sweeps);
             if found > score {
                 score = found;
                 labels.copy_from_slice(&workspace.labels);
             }
-            if effort.residual <= self.tolerance || upper - score <= self.tolerance {
-                effort.stop = Stop::Converged;
+            if convergence.residual <= self.tolerance || upper - score <= self.tolerance {
+                convergence.stop = Stop::Converged;
             }
         }
         // Rounding may leave the bound a little below a score that reaches it.
-        Ok(Decoded { score, upper: Some(upper.max(score)), effort })
+        Ok(Decoded { score, upper: Some(upper.max(score)), convergence })
     }
 }
 
@@ -87,7 +87,7 @@ impl Workspace {
         self.node.clear();
         self.node.extend_from_slice(p.node());
         self.delta.clear();
-        self.delta.resize(p.shape().message_at(p.shape().n_nodes()), 0.0);
+        self.delta.resize(p.shape().message_offset(p.shape().n_nodes()), 0.0);
         self.labels.resize(p.shape().n_nodes(), 0);
     }
 
@@ -96,7 +96,7 @@ impl Workspace {
         let shape = p.shape();
         let mut bound = 0.0;
         for n in 0..shape.n_nodes() {
-            let own = &self.node[shape.node_at(n)..shape.node_at(n + 1)];
+            let own = &self.node[shape.node_offset(n)..shape.node_offset(n + 1)];
             bound += own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             for_each_edge(&shape, n, |edge| {
                 let entries = (0..edge.size()).map(|at| self.apart(p, &edge, at));
@@ -159,7 +159,7 @@ impl Workspace {
     fn round(&mut self, p: &Potentials<'_>, max_sweeps: u32) -> f64 {
         let shape = p.shape();
         for (n, label) in self.labels.iter_mut().enumerate() {
-            let own = &self.node[shape.node_at(n)..shape.node_at(n + 1)];
+            let own = &self.node[shape.node_offset(n)..shape.node_offset(n + 1)];
             *label = (1..own.len()).fold(0, |best, y| if own[y] > own[best] { y } else { best }) as Label;
         }
         feasible::climb(p, &mut self.labels, max_sweeps);
@@ -189,8 +189,8 @@ fn for_each_edge(shape: &Shape<'_>, n: usize, mut see: impl FnMut(Ends)) {
         let end = shape.incidence(n, k);
         if !end.is_head {
             let other = end.other as usize;
-            let node = [shape.node_at(n), shape.node_at(other)];
-            let delta = [shape.message_at(n) + k * tails, end.opposite];
+            let node = [shape.node_offset(n), shape.node_offset(other)];
+            let delta = [shape.message_offset(n) + k * tails, end.opposite];
             see(Ends { e: end.edge as usize, tails, heads: shape.card(other), node, delta });
         }
     }

@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Bound, Decoded, EdgeBeliefs, Effort, Inference, Label, LogZ, Potentials, Result, Rng, Scratch,
-    Seed, Shape, Stop, require,
+    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Inference, Label, LogZ, Potentials, Result, Rng,
+    Scratch, Seed, Shape, Stop, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ impl Inference for Gibbs {
         let shape = p.shape();
         let wanted = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
         edges.clear();
-        edges.resize(shape.edge_at(wanted), 0.0);
+        edges.resize(shape.edge_offset(wanted), 0.0);
         squares.clear();
         squares.resize(out.node.len(), 0.0);
         out.node.fill(0.0);
@@ -85,7 +85,7 @@ impl Inference for Gibbs {
                 batch.iter_mut().zip(rows.iter()).for_each(|(sum, row)| *sum += row / f64::from(per_batch));
                 for e in 0..wanted {
                     pair_distribution(p, e, labels, pairs);
-                    let sums = &mut edges[shape.edge_at(e)..shape.edge_at(e + 1)];
+                    let sums = &mut edges[shape.edge_offset(e)..shape.edge_offset(e + 1)];
                     sums.iter_mut().zip(pairs.iter()).for_each(|(sum, pair)| *sum += pair);
                 }
                 log_lead = log_add(log_lead, log_way(p, labels, best));
@@ -97,17 +97,17 @@ impl Inference for Gibbs {
         }
         let n_samples = f64::from(BATCHES) * f64::from(per_batch);
         for e in 0..wanted {
-            let sums = &edges[shape.edge_at(e)..shape.edge_at(e + 1)];
+            let sums = &edges[shape.edge_offset(e)..shape.edge_offset(e + 1)];
             out.edge.put(p, e, sums.iter().map(|sum| sum / n_samples));
         }
         let variances = out.node.iter().zip(squares.iter()).map(|(mean, square)| square - mean * mean);
         let residual = (variances.fold(0.0, f64::max) / f64::from(BATCHES - 1)).sqrt();
         let sweeps = BATCHES.saturating_mul(per_batch).saturating_mul(self.thin).saturating_add(self.burn_in);
-        let effort = Effort { stop: Stop::Budget, sweeps, residual };
+        let convergence = Convergence { stop: Stop::Budget, sweeps, residual };
         let score = p.score(best);
         Ok(match log_lead == f64::NEG_INFINITY {
-            true => LogZ { value: score, bound: Bound::Lower, effort },
-            false => LogZ { value: score - (log_lead - n_samples.ln()), bound: Bound::Estimate, effort },
+            true => LogZ { value: score, bound: Bound::Lower, convergence },
+            false => LogZ { value: score - (log_lead - n_samples.ln()), bound: Bound::Estimate, convergence },
         })
     }
 
@@ -126,9 +126,12 @@ impl Inference for Gibbs {
         }
         labels.copy_from_slice(best);
         feasible::climb(p, labels, self.samples);
-        let effort =
-            Effort { stop: Stop::Budget, sweeps: self.burn_in.saturating_add(self.samples), residual: 0.0 };
-        Ok(Decoded { score: p.score(labels), upper: None, effort })
+        let convergence = Convergence {
+            stop: Stop::Budget,
+            sweeps: self.burn_in.saturating_add(self.samples),
+            residual: 0.0,
+        };
+        Ok(Decoded { score: p.score(labels), upper: None, convergence })
     }
 }
 
@@ -154,7 +157,7 @@ impl Gibbs {
 fn sweep(p: &Potentials<'_>, labels: &mut [Label], rows: &mut [f64], rng: &mut Rng) {
     let shape = p.shape();
     for n in 0..labels.len() {
-        let row = &mut rows[shape.node_at(n)..shape.node_at(n + 1)];
+        let row = &mut rows[shape.node_offset(n)..shape.node_offset(n + 1)];
         for (y, score) in row.iter_mut().enumerate() {
             *score = local_score(p, n, y as Label, |other| Some(labels[other]));
         }

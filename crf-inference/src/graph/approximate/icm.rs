@@ -1,5 +1,5 @@
 use crf_core::{
-    Beliefs, Decoded, Effort, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape, Stop,
+    Beliefs, Convergence, Decoded, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape, Stop,
     require,
 };
 use schemars::JsonSchema;
@@ -44,7 +44,11 @@ impl Inference for Icm {
         feasible::required(p, labels)?;
         let (sweeps, settled) = feasible::climb(p, labels, self.max_sweeps);
         let stop = if settled { Stop::Converged } else { Stop::Budget };
-        Ok(Decoded { score: p.score(labels), upper: None, effort: Effort { stop, sweeps, residual: 0.0 } })
+        Ok(Decoded {
+            score: p.score(labels),
+            upper: None,
+            convergence: Convergence { stop, sweeps, residual: 0.0 },
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Bound, Decoded, EdgeBeliefs, Effort, Inference, Label, LogZ, Potentials, Result, Scratch, Shape,
-    Stop,
+    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Inference, Label, LogZ, Potentials, Result, Scratch,
+    Shape, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl Inference for MeanField {
 
     fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         let Workspace { row, .. } = scratch.of();
-        let effort = self.ascend(p, out.node, row)?;
+        let convergence = self.ascend(p, out.node, row)?;
         let value = bound(p, out.node);
         if !matches!(out.edge, EdgeBeliefs::None) {
             for e in 0..p.shape().n_edges() {
@@ -58,48 +58,48 @@ impl Inference for MeanField {
                 out.edge.put(p, e, tail.iter().flat_map(|x| head.iter().map(move |y| x * y)));
             }
         }
-        Ok(LogZ { value, bound: Bound::Lower, effort })
+        Ok(LogZ { value, bound: Bound::Lower, convergence })
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let Workspace { q, row } = scratch.of();
         q.resize(p.node().len(), 0.0);
-        let effort = self.ascend(p, q, row)?;
+        let convergence = self.ascend(p, q, row)?;
         for (n, label) in labels.iter_mut().enumerate() {
-            let q = &q[p.shape().node_at(n)..p.shape().node_at(n + 1)];
+            let q = &q[p.shape().node_offset(n)..p.shape().node_offset(n + 1)];
             *label = (1..q.len()).fold(0, |best, y| if q[y] > q[best] { y } else { best }) as Label;
         }
         feasible::climb(p, labels, self.max_sweeps);
-        Ok(Decoded { score: p.score(labels), upper: None, effort })
+        Ok(Decoded { score: p.score(labels), upper: None, convergence })
     }
 }
 
 impl MeanField {
     /// Raises the bound until it hardly moves.
-    fn ascend(&self, p: &Potentials<'_>, q: &mut [f64], row: &mut Vec<f64>) -> Result<Effort> {
+    fn ascend(&self, p: &Potentials<'_>, q: &mut [f64], row: &mut Vec<f64>) -> Result<Convergence> {
         assert_eq!(q.len(), p.node().len(), "one belief per node and label");
         check_finite(p)?;
         start(p, q)?;
         let shape = p.shape();
-        let mut effort = Effort { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
-        while effort.sweeps < self.max_sweeps && effort.stop == Stop::Budget {
-            effort.residual = 0.0;
+        let mut convergence = Convergence { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
+        while convergence.sweeps < self.max_sweeps && convergence.stop == Stop::Budget {
+            convergence.residual = 0.0;
             for n in 0..shape.n_nodes() {
                 field(p, q, n, row);
                 let total = log_sum_exp(row.iter().copied());
-                let own = &mut q[shape.node_at(n)..shape.node_at(n + 1)];
+                let own = &mut q[shape.node_offset(n)..shape.node_offset(n + 1)];
                 for (q, score) in own.iter_mut().zip(row.iter()) {
                     let new = (score - total).exp();
-                    effort.residual = effort.residual.max((new - *q).abs());
+                    convergence.residual = convergence.residual.max((new - *q).abs());
                     *q = new;
                 }
             }
-            effort.sweeps += 1;
-            if effort.residual <= self.tolerance {
-                effort.stop = Stop::Converged;
+            convergence.sweeps += 1;
+            if convergence.residual <= self.tolerance {
+                convergence.stop = Stop::Converged;
             }
         }
-        Ok(effort)
+        Ok(convergence)
     }
 }
 
@@ -110,11 +110,11 @@ fn start(p: &Potentials<'_>, q: &mut [f64]) -> Result<()> {
         let mut labels = vec![0; shape.n_nodes()];
         feasible::required(p, &mut labels)?;
         q.fill(0.0);
-        labels.iter().enumerate().for_each(|(n, &y)| q[shape.node_at(n) + y as usize] = 1.0);
+        labels.iter().enumerate().for_each(|(n, &y)| q[shape.node_offset(n) + y as usize] = 1.0);
         return Ok(());
     }
     for n in 0..shape.n_nodes() {
-        let own = shape.node_at(n)..shape.node_at(n + 1);
+        let own = shape.node_offset(n)..shape.node_offset(n + 1);
         let total = log_sum_exp(p.node()[own.clone()].iter().copied());
         if total == f64::NEG_INFINITY {
             return Err(impossible(p));
@@ -133,13 +133,13 @@ fn times(probability: f64, score: f64) -> f64 {
 fn field(p: &Potentials<'_>, q: &[f64], n: usize, row: &mut Vec<f64>) {
     let shape = p.shape();
     row.clear();
-    row.extend_from_slice(&p.node()[shape.node_at(n)..shape.node_at(n + 1)]);
+    row.extend_from_slice(&p.node()[shape.node_offset(n)..shape.node_offset(n + 1)]);
     let labels = row.len();
     for k in 0..shape.degree(n) {
         let end = shape.incidence(n, k);
         let other = end.other as usize;
         let table = p.tables().of(end.edge as usize);
-        let q = &q[shape.node_at(other)..shape.node_at(other + 1)];
+        let q = &q[shape.node_offset(other)..shape.node_offset(other + 1)];
         for (y, score) in row.iter_mut().enumerate() {
             let entry = |x: usize| table[if end.is_head { x * labels + y } else { y * q.len() + x }];
             *score += (0..q.len()).map(|x| times(q[x], entry(x))).sum::<f64>();
@@ -150,7 +150,7 @@ fn field(p: &Potentials<'_>, q: &[f64], n: usize, row: &mut Vec<f64>) {
 fn ends<'a>(p: &Potentials<'_>, q: &'a [f64], e: usize) -> (&'a [f64], &'a [f64]) {
     let shape = p.shape();
     let (u, v) = shape.ends(e);
-    (&q[shape.node_at(u)..shape.node_at(u + 1)], &q[shape.node_at(v)..shape.node_at(v + 1)])
+    (&q[shape.node_offset(u)..shape.node_offset(u + 1)], &q[shape.node_offset(v)..shape.node_offset(v + 1)])
 }
 
 /// E_q[score] + H(q) ≤ log Z.

@@ -26,7 +26,7 @@ pub(crate) struct Clique {
     /// Where its table starts: row by row, the node's labels side by side.
     pub(crate) at: usize,
     /// Where the sums over the node's labels start.
-    pub(crate) separator_at: usize,
+    pub(crate) separator_offset: usize,
 }
 
 /// What made an elimination too large.
@@ -45,7 +45,7 @@ impl Elimination {
         let mut rest = Rest::new(shape);
         let mut cliques: Vec<Clique> = Vec::with_capacity(n_nodes);
         let mut turn = vec![0; n_nodes];
-        let (mut at, mut separator_at, mut numbers) = (0, 0, 0.0);
+        let (mut at, mut separator_offset, mut numbers) = (0, 0, 0.0);
         while let Some((node, neighbours)) = rest.eliminate() {
             turn[node as usize] = cliques.len();
             let mut nodes = neighbours;
@@ -57,9 +57,9 @@ impl Elimination {
                 return Err(TooLarge { clique: nodes.len(), numbers });
             }
             let (size, separator) = (product(&nodes) as usize, product(&nodes[..nodes.len() - 1]) as usize);
-            cliques.push(Clique { nodes, cards: Vec::new(), at, separator_at });
+            cliques.push(Clique { nodes, cards: Vec::new(), at, separator_offset });
             at += size;
-            separator_at += separator;
+            separator_offset += separator;
         }
         for clique in &mut cliques {
             let last = clique.nodes.len() - 1;
@@ -71,7 +71,7 @@ impl Elimination {
 
     /// How many numbers the sums of all cliques have.
     pub(crate) fn separators(&self) -> usize {
-        self.cliques.last().map_or(0, |last| last.separator_at + last.separator())
+        self.cliques.last().map_or(0, |last| last.separator_offset + last.separator())
     }
 }
 

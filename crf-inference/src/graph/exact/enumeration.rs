@@ -54,20 +54,20 @@ impl Inference for Enumeration {
         }
         out.node.fill(0.0);
         let wanted = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
-        let mut edges = vec![0.0; shape.edge_at(wanted)];
+        let mut edges = vec![0.0; shape.edge_offset(wanted)];
         oracle::for_each_labelling(p, |labels, score| {
             let probability = (score - log_z).exp();
             for (n, &y) in labels.iter().enumerate() {
-                out.node[shape.node_at(n) + y as usize] += probability;
+                out.node[shape.node_offset(n) + y as usize] += probability;
             }
             for e in 0..wanted {
                 let (u, v) = shape.ends(e);
                 let pair = labels[u] as usize * shape.card(v) + labels[v] as usize;
-                edges[shape.edge_at(e) + pair] += probability;
+                edges[shape.edge_offset(e) + pair] += probability;
             }
         });
         for e in 0..wanted {
-            out.edge.put(p, e, edges[shape.edge_at(e)..shape.edge_at(e + 1)].iter().copied());
+            out.edge.put(p, e, edges[shape.edge_offset(e)..shape.edge_offset(e + 1)].iter().copied());
         }
         Ok(LogZ::exact(log_z))
     }

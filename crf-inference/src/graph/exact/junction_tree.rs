@@ -133,7 +133,7 @@ impl Tree {
         for clique in &elimination.cliques {
             let n = clique.node();
             let labels = shape.card(n);
-            let node = &p.node()[shape.node_at(n)..shape.node_at(n + 1)];
+            let node = &p.node()[shape.node_offset(n)..shape.node_offset(n + 1)];
             let table = &mut memory.clique[clique.at..clique.at + clique.size()];
             table.chunks_exact_mut(labels).for_each(|row| {
                 row.iter_mut().zip(node).for_each(|(to, potential)| *to += potential);
@@ -142,13 +142,13 @@ impl Tree {
                 let potentials = p.tables().of(e);
                 clique.walk(&strides, |place, pair| table[place] += potentials[pair]);
             }
-            let sums = clique.separator_at..clique.separator_at + clique.separator();
+            let sums = clique.separator_offset..clique.separator_offset + clique.separator();
             for (row, sum) in table.chunks_exact(labels).zip(&mut memory.separator[sums.clone()]) {
                 let row = row.iter().copied();
                 *sum = if MAX { row.fold(f64::NEG_INFINITY, f64::max) } else { log_sum_exp(row) };
             }
             match clique.parent() {
-                None => *log_z += memory.separator[clique.separator_at],
+                None => *log_z += memory.separator[clique.separator_offset],
                 Some(parent) => {
                     let parent = &elimination.cliques[elimination.turn[parent]];
                     let (sums, table) = (&memory.separator[sums], &mut memory.clique[parent.at..]);
@@ -174,7 +174,7 @@ impl Tree {
                 }
             }
             let table = &mut memory.clique[clique.at..clique.at + clique.size()];
-            let sums = &memory.separator[clique.separator_at..];
+            let sums = &memory.separator[clique.separator_offset..];
             for ((row, &sum), &outer) in table.chunks_exact_mut(labels).zip(sums).zip(&memory.outer) {
                 // Where nothing is possible, −∞ − (−∞) would be NaN.
                 row.iter_mut().for_each(|x| *x = if outer == 0.0 { 0.0 } else { (*x - sum).exp() * outer });
@@ -190,7 +190,7 @@ impl Tree {
         for clique in &self.elimination.cliques {
             let n = clique.node();
             let table = &self.memory.clique[clique.at..clique.at + clique.size()];
-            let node = &mut out.node[shape.node_at(n)..shape.node_at(n + 1)];
+            let node = &mut out.node[shape.node_offset(n)..shape.node_offset(n + 1)];
             for row in table.chunks_exact(node.len()) {
                 node.iter_mut().zip(row).for_each(|(node, x)| *node += x);
             }
@@ -199,7 +199,7 @@ impl Tree {
             }
             for (e, strides) in edges_of(clique, &self.elimination, &shape) {
                 pairs.clear();
-                pairs.resize(shape.edge_at(e + 1) - shape.edge_at(e), 0.0);
+                pairs.resize(shape.edge_offset(e + 1) - shape.edge_offset(e), 0.0);
                 clique.walk(&strides, |place, pair| pairs[pair] += table[place]);
                 out.edge.put(p, e, pairs.iter().copied());
             }
@@ -213,7 +213,7 @@ impl Tree {
             let sub: usize = outer.iter().map(|&(n, stride)| labels[n as usize] as usize * stride).sum();
             let n_labels = clique.cards[clique.cards.len() - 1];
             let row = &self.memory.clique[clique.at + sub * n_labels..][..n_labels];
-            labels[clique.node()] = choose(row, self.memory.separator[clique.separator_at + sub]);
+            labels[clique.node()] = choose(row, self.memory.separator[clique.separator_offset + sub]);
         }
     }
 }

@@ -1,12 +1,12 @@
 use crf_core::{
-    Beliefs, Bound, Decoded, Effort, Inference, Label, LogZ, MessagePassing, Messages, Potentials, Result,
-    Scratch, Shape,
+    Beliefs, Bound, Convergence, Decoded, Inference, Label, LogZ, MessagePassing, Messages, Potentials,
+    Result, Scratch, Shape,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::graph::messages::passing::Passing;
-use crate::graph::messages::schedule::{Plan, Schedule};
+use crate::graph::messages::schedule::{MessageSchedule, Plan};
 
 /// Belief propagation: exact on forests, and a good and fast estimate on graphs with cycles that are not too strongly coupled.
 ///
@@ -19,7 +19,7 @@ use crate::graph::messages::schedule::{Plan, Schedule};
 #[serde(default, deny_unknown_fields)]
 pub struct BeliefPropagation {
     /// In which order messages are sent.
-    pub schedule: Schedule,
+    pub schedule: MessageSchedule,
     /// Weight of the old message in `damping · old + (1 − damping) · new`; in `[0, 1)`.
     pub damping: f64,
     /// Messages have converged when none of their entries changes by more than this, relative to itself.
@@ -30,7 +30,12 @@ pub struct BeliefPropagation {
 
 impl Default for BeliefPropagation {
     fn default() -> Self {
-        BeliefPropagation { schedule: Schedule::Sequential, damping: 0.0, tolerance: 1e-9, max_sweeps: 1000 }
+        BeliefPropagation {
+            schedule: MessageSchedule::Sequential,
+            damping: 0.0,
+            tolerance: 1e-9,
+            max_sweeps: 1000,
+        }
     }
 }
 
@@ -56,13 +61,13 @@ impl Inference for BeliefPropagation {
     fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         let told = self.passing().infer(p, out, scratch.of())?;
         let bound = if told.is_forest { Bound::Exact } else { Bound::Estimate };
-        Ok(LogZ { value: told.log_z, bound, effort: told.effort })
+        Ok(LogZ { value: told.log_z, bound, convergence: told.convergence })
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let (is_best, effort) = self.passing().decode(p, labels, scratch.of())?;
+        let (is_best, convergence) = self.passing().decode(p, labels, scratch.of())?;
         let score = p.score(labels);
-        Ok(Decoded { score, upper: is_best.then_some(score), effort })
+        Ok(Decoded { score, upper: is_best.then_some(score), convergence })
     }
 
     fn as_message_passing(&self) -> Option<&dyn MessagePassing> {
@@ -77,7 +82,7 @@ impl MessagePassing for BeliefPropagation {
         sweeps: u32,
         messages: &mut Messages,
         scratch: &mut Scratch,
-    ) -> Result<Effort> {
+    ) -> Result<Convergence> {
         self.passing().pass(p, sweeps, messages, scratch.of())
     }
 }

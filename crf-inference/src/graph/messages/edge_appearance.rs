@@ -7,13 +7,13 @@ use crf_core::Shape;
 /// is what makes a bound of the tree-reweighted free energy (Wainwright et al. 2005, §IV). Edges that tie nothing are in no forest
 /// and count once.
 #[derive(Debug, Default)]
-pub(crate) struct Spanning {
+pub(crate) struct EdgeAppearance {
     pub(crate) rho: Vec<f64>, // [edges]
     edges: Vec<u32>,
     root: Vec<u32>,
 }
 
-impl Spanning {
+impl EdgeAppearance {
     /// The frequencies for one graph.
     pub(crate) fn fill(&mut self, shape: &Shape<'_>, ties: impl Fn(usize) -> bool, at_least: u32) {
         let n_edges = shape.n_edges();
@@ -62,7 +62,7 @@ mod tests {
         let all_pairs = (0..7_u32).flat_map(|u| (u + 1..7).map(move |v| (u, v)));
         let parallel_and_bridge = [(7, 8), (7, 8), (8, 9)];
         let graph = Graph::bare(vec![2; 11], all_pairs.chain(parallel_and_bridge)).unwrap();
-        let mut spanning = Spanning::default();
+        let mut spanning = EdgeAppearance::default();
         spanning.fill(&Shape::Graph(&graph), |_| true, 10);
         let rho = &spanning.rho;
         assert!(rho.iter().all(|&rho| rho > 0.0 && rho <= 1.0), "{rho:?}");

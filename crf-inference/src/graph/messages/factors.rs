@@ -27,7 +27,7 @@ struct Weights {
 
 /// What messages are computed from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Net<'a> {
+pub(crate) struct MessageFactors<'a> {
     pub(crate) shape: Shape<'a>,
     /// The labels of every node, or 0 when nodes differ.
     pub(crate) labels: usize,
@@ -51,12 +51,12 @@ impl Factors {
         p: &'a Potentials<'_>,
         rho: &'a [f64],
         damping: f64,
-    ) -> Option<Net<'a>> {
+    ) -> Option<MessageFactors<'a>> {
         let (shape, tables) = (p.shape(), *p.tables());
         self.node.resize(p.node().len(), 0.0);
         (self.node_shift, self.node_safe) = (0.0, true);
         for n in 0..shape.n_nodes() {
-            let range = shape.node_at(n)..shape.node_at(n + 1);
+            let range = shape.node_offset(n)..shape.node_offset(n + 1);
             let row =
                 Shifted { from: &p.node()[range.clone()], to: &mut self.node[range], rho: 1.0, log: S::LOG };
             let (max, safe) = row.run::<false>();
@@ -75,8 +75,8 @@ impl Factors {
             }
             rho => {
                 let n_edges = shape.n_edges();
-                let pieces = (0..n_edges).map(|e| (shape.edge_at(e), tables.of(e), rho[e]));
-                self.by_edge.fill(shape.edge_at(n_edges), n_edges, pieces, S::LOG);
+                let pieces = (0..n_edges).map(|e| (shape.edge_offset(e), tables.of(e), rho[e]));
+                self.by_edge.fill(shape.edge_offset(n_edges), n_edges, pieces, S::LOG);
                 &self.by_edge
             }
         };
@@ -86,7 +86,7 @@ impl Factors {
         let (node, weights) = (&self.node[..], &weights.values[..]);
         let first = if shape.n_nodes() == 0 { 0 } else { shape.card(0) };
         let labels = if (0..shape.n_nodes()).all(|n| shape.card(n) == first) { first } else { 0 };
-        safe.then_some(Net { shape, labels, tables, node, weights, rho, damping, shift })
+        safe.then_some(MessageFactors { shape, labels, tables, node, weights, rho, damping, shift })
     }
 }
 
@@ -136,16 +136,16 @@ impl Kernel for Shifted<'_> {
     }
 }
 
-impl<'a> Net<'a> {
+impl<'a> MessageFactors<'a> {
     /// The same without damping.
-    pub(crate) fn undamped(&self) -> Net<'a> {
-        Net { damping: 0.0, ..*self }
+    pub(crate) fn undamped(&self) -> MessageFactors<'a> {
+        MessageFactors { damping: 0.0, ..*self }
     }
 
     /// The shifted potentials of node `n`.
     #[inline(always)]
     pub(crate) fn node(&self, n: usize) -> &'a [f64] {
-        &self.node[self.shape.node_at(n)..self.shape.node_at(n + 1)]
+        &self.node[self.shape.node_offset(n)..self.shape.node_offset(n + 1)]
     }
 
     /// The shifted table of an edge, which has `size` entries.
@@ -153,7 +153,7 @@ impl<'a> Net<'a> {
     pub(crate) fn table(&self, edge: u32, size: usize) -> &'a [f64] {
         let at = match self.rho {
             [] => self.tables.starts[self.tables.of_edge.table(edge as usize)],
-            _ => self.shape.edge_at(edge as usize),
+            _ => self.shape.edge_offset(edge as usize),
         };
         &self.weights[at..at + size]
     }

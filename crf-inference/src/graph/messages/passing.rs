@@ -1,11 +1,11 @@
 //! Answers from messages, for every algorithm that passes them.
 
-use crf_core::{Beliefs, EdgeBeliefs, Effort, Error, Label, Messages, Potentials, Result, Shape};
+use crf_core::{Beliefs, Convergence, EdgeBeliefs, Error, Label, Messages, Potentials, Result, Shape};
 
 use crate::errors::{check_finite, has_forbidden, impossible};
 use crate::graph::feasible;
-use crate::graph::messages::factors::{Factors, Net};
-use crate::graph::messages::schedule::{Mail, Plan};
+use crate::graph::messages::factors::{Factors, MessageFactors};
+use crate::graph::messages::schedule::{MessageBuffers, Plan};
 use crate::graph::messages::semiring::{Products, Semiring};
 use crate::graph::messages::traversal::{Order, ties};
 
@@ -13,7 +13,7 @@ use crate::graph::messages::traversal::{Order, ties};
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     factors: Factors,
-    mail: Mail,
+    mail: MessageBuffers,
     order: Order,
     labels: Vec<Label>,
 }
@@ -28,9 +28,9 @@ pub(crate) struct Passing<'a> {
 
 /// What messages say of log Z.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct MessageResult {
     pub(crate) log_z: f64,
-    pub(crate) effort: Effort,
+    pub(crate) convergence: Convergence,
     /// A forest's answers are exact.
     pub(crate) is_forest: bool,
 }
@@ -42,7 +42,7 @@ impl Passing<'_> {
         p: &Potentials<'_>,
         out: &mut Beliefs<'_>,
         workspace: &mut Workspace,
-    ) -> Result<Told> {
+    ) -> Result<MessageResult> {
         assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
         let is_forest = workspace.start(p)?;
         if !is_forest && has_forbidden(p) {
@@ -53,8 +53,8 @@ impl Passing<'_> {
         if answer.is_none() {
             answer = self.infer_in::<Products<false, true>>(p, out, workspace)?;
         }
-        let (log_z, effort) = answer.expect("the log domain is always safe");
-        Ok(Told { log_z, effort, is_forest })
+        let (log_z, convergence) = answer.expect("the log domain is always safe");
+        Ok(MessageResult { log_z, convergence, is_forest })
     }
 
     /// The labelling that maxima of products prefer, whether it is known to be the best, and how they came to it.
@@ -66,12 +66,12 @@ impl Passing<'_> {
         p: &Potentials<'_>,
         labels: &mut [Label],
         workspace: &mut Workspace,
-    ) -> Result<(bool, Effort)> {
+    ) -> Result<(bool, Convergence)> {
         assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
         let is_forest = workspace.start(p)?;
-        let mut effort = self.decode_in::<Products<true, false>>(p, labels, workspace)?;
-        if effort.is_none() {
-            effort = self.decode_in::<Products<true, true>>(p, labels, workspace)?;
+        let mut convergence = self.decode_in::<Products<true, false>>(p, labels, workspace)?;
+        if convergence.is_none() {
+            convergence = self.decode_in::<Products<true, true>>(p, labels, workspace)?;
         }
         if !is_forest {
             feasible::climb(p, labels, self.plan.max_sweeps);
@@ -80,7 +80,7 @@ impl Passing<'_> {
                 feasible::climb(p, labels, self.plan.max_sweeps);
             }
         }
-        Ok((is_forest, effort.expect("the log domain is always safe")))
+        Ok((is_forest, convergence.expect("the log domain is always safe")))
     }
 
     /// A few sweeps over messages that the caller keeps.
@@ -90,17 +90,17 @@ impl Passing<'_> {
         sweeps: u32,
         messages: &mut Messages,
         workspace: &mut Workspace,
-    ) -> Result<Effort> {
+    ) -> Result<Convergence> {
         check_finite(p)?;
-        let (got, want) = (messages.mu.len(), p.shape().message_at(p.shape().n_nodes()));
+        let (got, want) = (messages.mu.len(), p.shape().message_offset(p.shape().n_nodes()));
         if got != 0 && got != want {
             return Err(Error::data(format!("expected messages of {want} numbers, got {got}")));
         }
-        let mut effort = self.pass_in::<Products<false, false>>(p, sweeps, messages, workspace)?;
-        if effort.is_none() {
-            effort = self.pass_in::<Products<false, true>>(p, sweeps, messages, workspace)?;
+        let mut convergence = self.pass_in::<Products<false, false>>(p, sweeps, messages, workspace)?;
+        if convergence.is_none() {
+            convergence = self.pass_in::<Products<false, true>>(p, sweeps, messages, workspace)?;
         }
-        Ok(effort.expect("the log domain is always safe"))
+        Ok(convergence.expect("the log domain is always safe"))
     }
 
     fn infer_in<S: Semiring>(
@@ -108,14 +108,14 @@ impl Passing<'_> {
         p: &Potentials<'_>,
         out: &mut Beliefs<'_>,
         workspace: &mut Workspace,
-    ) -> Result<Option<(f64, Effort)>> {
+    ) -> Result<Option<(f64, Convergence)>> {
         let Workspace { factors, mail, order, .. } = workspace;
         let Some(net) = factors.fill::<S>(p, self.rho, self.damping) else { return Ok(None) };
         mail.reset::<S>(&net);
-        let Some(effort) = mail.pass::<S>(p, &net, order, self.plan)? else { return Ok(None) };
+        let Some(convergence) = mail.pass::<S>(p, &net, order, self.plan)? else { return Ok(None) };
         let log_z = node_beliefs::<S>(&net, mail, out.node)
             .and_then(|nodes| Some(nodes + edge_beliefs::<S>(&net, mail, p, &mut out.edge)?));
-        log_z.map(|log_z| Some((net.shift + log_z, effort))).ok_or_else(|| impossible(p))
+        log_z.map(|log_z| Some((net.shift + log_z, convergence))).ok_or_else(|| impossible(p))
     }
 
     fn decode_in<S: Semiring>(
@@ -123,14 +123,14 @@ impl Passing<'_> {
         p: &Potentials<'_>,
         labels: &mut [Label],
         workspace: &mut Workspace,
-    ) -> Result<Option<Effort>> {
+    ) -> Result<Option<Convergence>> {
         let Workspace { factors, mail, order, .. } = workspace;
         let Some(net) = factors.fill::<S>(p, self.rho, self.damping) else { return Ok(None) };
         mail.reset::<S>(&net);
-        let Some(effort) = mail.pass::<S>(p, &net, order, self.plan)? else { return Ok(None) };
+        let Some(convergence) = mail.pass::<S>(p, &net, order, self.plan)? else { return Ok(None) };
         best_labels::<S>(&net, mail, p, order, labels);
         let impossible_forest = order.is_forest() && p.score(labels) == f64::NEG_INFINITY;
-        if impossible_forest { Err(impossible(p)) } else { Ok(Some(effort)) }
+        if impossible_forest { Err(impossible(p)) } else { Ok(Some(convergence)) }
     }
 
     fn pass_in<S: Semiring>(
@@ -139,7 +139,7 @@ impl Passing<'_> {
         sweeps: u32,
         messages: &mut Messages,
         workspace: &mut Workspace,
-    ) -> Result<Option<Effort>> {
+    ) -> Result<Option<Convergence>> {
         let Workspace { factors, mail, .. } = workspace;
         let Some(net) = factors.fill::<S>(p, self.rho, self.damping) else { return Ok(None) };
         mail.reset::<S>(&net);
@@ -150,8 +150,8 @@ impl Passing<'_> {
                 message.iter_mut().for_each(|x| *x = if S::LOG { (*x / max).ln() } else { *x / max });
             });
         }
-        let effort = mail.pass_few::<S>(p, &net, sweeps, self.plan.tolerance)?;
-        if effort.is_some() {
+        let convergence = mail.pass_few::<S>(p, &net, sweeps, self.plan.tolerance)?;
+        if convergence.is_some() {
             for (to, from) in [(&mut messages.lambda, &mail.lambda), (&mut messages.mu, &mail.mu)] {
                 to.clear();
                 to.extend_from_slice(from);
@@ -160,7 +160,7 @@ impl Passing<'_> {
                 });
             }
         }
-        Ok(effort)
+        Ok(convergence)
     }
 }
 
@@ -177,7 +177,7 @@ impl Workspace {
 /// Calls `see` with each message of an array of them.
 fn for_each_message(shape: &Shape<'_>, messages: &mut [f64], mut see: impl FnMut(&mut [f64])) {
     for n in 0..shape.n_nodes() {
-        let own = &mut messages[shape.message_at(n)..shape.message_at(n + 1)];
+        let own = &mut messages[shape.message_offset(n)..shape.message_offset(n + 1)];
         own.chunks_exact_mut(shape.card(n)).for_each(&mut see);
     }
 }
@@ -195,14 +195,18 @@ fn normalise<S: Semiring>(row: &mut [f64]) -> f64 {
 }
 
 /// b_n(y) ∝ ψ_n(y) Π_k μ_{k→n}(y)^ρ; the sum of the logarithms of their normalisers.
-fn node_beliefs<S: Semiring>(net: &Net<'_>, mail: &Mail, out: &mut [f64]) -> Option<f64> {
+fn node_beliefs<S: Semiring>(
+    net: &MessageFactors<'_>,
+    mail: &MessageBuffers,
+    out: &mut [f64],
+) -> Option<f64> {
     let shape = net.shape;
     let mut log_z = 0.0;
     for n in 0..shape.n_nodes() {
-        let row = &mut out[shape.node_at(n)..shape.node_at(n + 1)];
+        let row = &mut out[shape.node_offset(n)..shape.node_offset(n + 1)];
         row.copy_from_slice(net.node(n));
         for (k, mu) in
-            mail.mu[shape.message_at(n)..].chunks_exact(row.len()).take(shape.degree(n)).enumerate()
+            mail.mu[shape.message_offset(n)..].chunks_exact(row.len()).take(shape.degree(n)).enumerate()
         {
             let rho = net.rho(shape.incidence(n, k));
             for (belief, &mu) in row.iter_mut().zip(mu) {
@@ -224,8 +228,8 @@ fn node_beliefs<S: Semiring>(net: &Net<'_>, mail: &Mail, out: &mut [f64]) -> Opt
 /// − log Z_v): at a fixed point the Bethe free energy (Yedidia et al. 2005) or its reweighted form (Wainwright et
 /// al. 2005, eq. 13), and near one wrong by the square of the distance only.
 fn edge_beliefs<S: Semiring>(
-    net: &Net<'_>,
-    mail: &Mail,
+    net: &MessageFactors<'_>,
+    mail: &MessageBuffers,
     p: &Potentials<'_>,
     out: &mut EdgeBeliefs<'_>,
 ) -> Option<f64> {
@@ -239,7 +243,7 @@ fn edge_beliefs<S: Semiring>(
                 continue;
             }
             let others = shape.card(end.other as usize);
-            let (here, there) = (shape.message_at(n) + k * labels, end.opposite);
+            let (here, there) = (shape.message_offset(n) + k * labels, end.opposite);
             let tail = |x: usize| mail.lambda[here + x];
             let head = |y: usize| mail.lambda[there + y];
             let table = net.table(end.edge, labels * others);
@@ -266,8 +270,8 @@ fn edge_beliefs<S: Semiring>(
 
 /// The best label of each node given those decided before it and the messages of the others.
 fn best_labels<S: Semiring>(
-    net: &Net<'_>,
-    mail: &Mail,
+    net: &MessageFactors<'_>,
+    mail: &MessageBuffers,
     p: &Potentials<'_>,
     order: &Order,
     labels: &mut [Label],
@@ -284,7 +288,7 @@ fn best_labels<S: Semiring>(
             for k in 0..shape.degree(n) {
                 let end = shape.incidence(n, k);
                 if labels[end.other as usize] == OPEN {
-                    let mu = mail.mu[shape.message_at(n) + k * shape.card(n) + y];
+                    let mu = mail.mu[shape.message_offset(n) + k * shape.card(n) + y];
                     score += net.rho(end) * S::log(mu);
                 }
             }

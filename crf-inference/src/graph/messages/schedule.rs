@@ -2,12 +2,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crf_core::simd::{Kernel, dispatch};
-use crf_core::{Effort, Potentials, Result, Stop};
+use crf_core::{Convergence, Potentials, Result, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::impossible;
-use crate::graph::messages::factors::Net;
+use crate::graph::messages::factors::MessageFactors;
 use crate::graph::messages::residual_queue::Queue;
 use crate::graph::messages::semiring::Semiring;
 use crate::graph::messages::traversal::Order;
@@ -16,7 +16,7 @@ use crate::graph::messages::update::{Tally, arrive, card, leave, receive, take};
 /// In which order messages are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Schedule {
+pub enum MessageSchedule {
     /// Node after node, there and back in turn, each with the newest messages.
     #[default]
     Sequential,
@@ -29,14 +29,14 @@ pub enum Schedule {
 /// How long to pass messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    pub(crate) schedule: Schedule,
+    pub(crate) schedule: MessageSchedule,
     pub(crate) tolerance: f64,
     pub(crate) max_sweeps: u32,
 }
 
-/// The messages of one instance, each array laid out by `Shape::message_at`.
+/// The messages of one instance, each array laid out by `Shape::message_offset`.
 #[derive(Debug, Default)]
-pub(crate) struct Mail {
+pub(crate) struct MessageBuffers {
     pub(crate) lambda: Vec<f64>,
     pub(crate) mu: Vec<f64>,
     new: Vec<f64>,
@@ -46,10 +46,10 @@ pub(crate) struct Mail {
 /// Fewer nodes than this are not worth another thread.
 const NODES_PER_TASK: usize = 4096;
 
-impl Mail {
+impl MessageBuffers {
     /// Uniform messages.
-    pub(crate) fn reset<S: Semiring>(&mut self, net: &Net<'_>) {
-        let size = net.shape.message_at(net.shape.n_nodes());
+    pub(crate) fn reset<S: Semiring>(&mut self, net: &MessageFactors<'_>) {
+        let size = net.shape.message_offset(net.shape.n_nodes());
         for messages in [&mut self.lambda, &mut self.mu, &mut self.new] {
             messages.clear();
             messages.resize(size, S::ONE);
@@ -62,53 +62,53 @@ impl Mail {
     pub(crate) fn pass<S: Semiring>(
         &mut self,
         p: &Potentials<'_>,
-        net: &Net<'_>,
+        net: &MessageFactors<'_>,
         order: &Order,
         plan: Plan,
-    ) -> Result<Option<Effort>> {
+    ) -> Result<Option<Convergence>> {
         let (order, is_forest) = (order.nodes(), order.is_forest());
         self.leave_all::<S>(net);
         if is_forest {
             let net = &net.undamped();
             let up = run::<S, _>(net, Sweep { net, mail: self, order, backwards: true });
             let down = run::<S, _>(net, Sweep { net, mail: self, order, backwards: false });
-            let effort = Effort { stop: Stop::Direct, sweeps: 2, residual: 0.0 };
-            return finish(p, up.and(down), effort);
+            let convergence = Convergence { stop: Stop::Direct, sweeps: 2, residual: 0.0 };
+            return finish(p, up.and(down), convergence);
         }
-        let mut effort = Effort { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
-        if plan.schedule == Schedule::Residual {
-            let steps = ByResidual { net, mail: self, order, plan, effort: &mut effort };
+        let mut convergence = Convergence { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
+        if plan.schedule == MessageSchedule::Residual {
+            let steps = ByResidual { net, mail: self, order, plan, convergence: &mut convergence };
             let tally = run::<S, _>(net, steps);
-            return finish(p, tally, effort);
+            return finish(p, tally, convergence);
         }
         let mut all = Tally::NONE;
-        while effort.sweeps < plan.max_sweeps && all.safe && all.possible {
+        while convergence.sweeps < plan.max_sweeps && all.safe && all.possible {
             let tally = match plan.schedule {
-                Schedule::Parallel => self.receive_all::<S>(net).and(self.leave_all::<S>(net)),
+                MessageSchedule::Parallel => self.receive_all::<S>(net).and(self.leave_all::<S>(net)),
                 _ => {
-                    let backwards = effort.sweeps.is_multiple_of(2);
+                    let backwards = convergence.sweeps.is_multiple_of(2);
                     run::<S, _>(net, Sweep { net, mail: self, order, backwards })
                 }
             };
-            effort.sweeps += 1;
-            effort.residual = tally.residual;
+            convergence.sweeps += 1;
+            convergence.residual = tally.residual;
             all = all.and(tally);
             if tally.residual <= plan.tolerance {
-                effort.stop = Stop::Converged;
+                convergence.stop = Stop::Converged;
                 break;
             }
         }
-        finish(p, all, effort)
+        finish(p, all, convergence)
     }
 
     /// All λ from the present μ, then all μ from these, `sweeps` times; `None` when only the log domain is safe.
     pub(crate) fn pass_few<S: Semiring>(
         &mut self,
         p: &Potentials<'_>,
-        net: &Net<'_>,
+        net: &MessageFactors<'_>,
         sweeps: u32,
         tolerance: f64,
-    ) -> Result<Option<Effort>> {
+    ) -> Result<Option<Convergence>> {
         let (mut all, mut residual) = (Tally::NONE, 0.0);
         for _ in 0..sweeps {
             let tally = self.leave_all::<S>(net).and(self.receive_all::<S>(net));
@@ -116,29 +116,29 @@ impl Mail {
             all = all.and(tally);
         }
         let stop = if residual <= tolerance { Stop::Converged } else { Stop::Budget };
-        finish(p, all, Effort { stop, sweeps, residual })
+        finish(p, all, Convergence { stop, sweeps, residual })
     }
 
-    fn receive_all<S: Semiring>(&mut self, net: &Net<'_>) -> Tally {
-        let Mail { lambda, mu, new, .. } = self;
+    fn receive_all<S: Semiring>(&mut self, net: &MessageFactors<'_>) -> Tally {
+        let MessageBuffers { lambda, mu, new, .. } = self;
         fork(net, 0..net.shape.n_nodes(), mu, new, &|nodes, mu, new| {
             run::<S, _>(net, Receive { net, nodes, lambda, mu, new })
         })
     }
 
-    fn leave_all<S: Semiring>(&mut self, net: &Net<'_>) -> Tally {
-        let Mail { lambda, mu, new, .. } = self;
+    fn leave_all<S: Semiring>(&mut self, net: &MessageFactors<'_>) -> Tally {
+        let MessageBuffers { lambda, mu, new, .. } = self;
         fork(net, 0..net.shape.n_nodes(), lambda, new, &|nodes, lambda, _| {
             run::<S, _>(net, Leave { net, nodes, mu, lambda })
         })
     }
 }
 
-fn finish(p: &Potentials<'_>, tally: Tally, effort: Effort) -> Result<Option<Effort>> {
+fn finish(p: &Potentials<'_>, tally: Tally, convergence: Convergence) -> Result<Option<Convergence>> {
     match (tally.safe, tally.possible) {
         (false, _) => Ok(None),
         (true, false) => Err(impossible(p)),
-        (true, true) => Ok(Some(effort)),
+        (true, true) => Ok(Some(convergence)),
     }
 }
 
@@ -147,7 +147,7 @@ fn finish(p: &Potentials<'_>, tally: Tally, effort: Effort) -> Result<Option<Eff
 /// The two arrays are cut between nodes; every message is made from others that do not change meanwhile, so that
 /// neither the cuts nor the threads can be seen in the result.
 fn fork(
-    net: &Net<'_>,
+    net: &MessageFactors<'_>,
     nodes: Range<usize>,
     a: &mut [f64],
     b: &mut [f64],
@@ -157,7 +157,7 @@ fn fork(
         return work(nodes, a, b);
     }
     let middle = nodes.start + nodes.len() / 2;
-    let cut = net.shape.message_at(middle) - net.shape.message_at(nodes.start);
+    let cut = net.shape.message_offset(middle) - net.shape.message_offset(nodes.start);
     let ((a, more_a), (b, more_b)) = (a.split_at_mut(cut), b.split_at_mut(cut));
     let (first, second) = rayon::join(
         || fork(net, nodes.start..middle, a, b, work),
@@ -182,7 +182,7 @@ impl<S, T: Steps<S>, const L: usize> Kernel for With<S, T, L> {
     }
 }
 
-fn run<S, T: Steps<S>>(net: &Net<'_>, steps: T) -> Tally {
+fn run<S, T: Steps<S>>(net: &MessageFactors<'_>, steps: T) -> Tally {
     match net.labels {
         2 => dispatch(With::<S, T, 2>(steps, PhantomData)),
         _ => dispatch(With::<S, T, 0>(steps, PhantomData)),
@@ -191,7 +191,7 @@ fn run<S, T: Steps<S>>(net: &Net<'_>, steps: T) -> Tally {
 
 /// All μ at some nodes; `mu` and `new` are theirs alone.
 struct Receive<'a, 'n> {
-    net: &'a Net<'n>,
+    net: &'a MessageFactors<'n>,
     nodes: Range<usize>,
     lambda: &'a [f64],
     mu: &'a mut [f64],
@@ -202,9 +202,9 @@ impl<S: Semiring> Steps<S> for Receive<'_, '_> {
     #[inline(always)]
     fn run<const L: usize, const FMA: bool>(self) -> Tally {
         let Receive { net, nodes, lambda, mu, new } = self;
-        let (mut tally, first) = (Tally::NONE, net.shape.message_at(nodes.start));
+        let (mut tally, first) = (Tally::NONE, net.shape.message_offset(nodes.start));
         for n in nodes {
-            let own = net.shape.message_at(n) - first..net.shape.message_at(n + 1) - first;
+            let own = net.shape.message_offset(n) - first..net.shape.message_offset(n + 1) - first;
             tally = tally.and(receive::<S, L, FMA>(net, n, lambda, &mut mu[own.clone()], &mut new[own]));
         }
         tally
@@ -213,7 +213,7 @@ impl<S: Semiring> Steps<S> for Receive<'_, '_> {
 
 /// All λ at some nodes; `lambda` is theirs alone.
 struct Leave<'a, 'n> {
-    net: &'a Net<'n>,
+    net: &'a MessageFactors<'n>,
     nodes: Range<usize>,
     mu: &'a [f64],
     lambda: &'a mut [f64],
@@ -223,9 +223,9 @@ impl<S: Semiring> Steps<S> for Leave<'_, '_> {
     #[inline(always)]
     fn run<const L: usize, const FMA: bool>(self) -> Tally {
         let Leave { net, nodes, mu, lambda } = self;
-        let (mut tally, first) = (Tally::NONE, net.shape.message_at(nodes.start));
+        let (mut tally, first) = (Tally::NONE, net.shape.message_offset(nodes.start));
         for n in nodes {
-            let own = net.shape.message_at(n)..net.shape.message_at(n + 1);
+            let own = net.shape.message_offset(n)..net.shape.message_offset(n + 1);
             tally.safe &=
                 leave::<S, L>(net, n, &mu[own.clone()], &mut lambda[own.start - first..own.end - first]);
         }
@@ -235,8 +235,8 @@ impl<S: Semiring> Steps<S> for Leave<'_, '_> {
 
 /// Node after node: its μ, then its λ.
 struct Sweep<'a, 'n> {
-    net: &'a Net<'n>,
-    mail: &'a mut Mail,
+    net: &'a MessageFactors<'n>,
+    mail: &'a mut MessageBuffers,
     order: &'a [u32],
     backwards: bool,
 }
@@ -245,11 +245,11 @@ impl<S: Semiring> Steps<S> for Sweep<'_, '_> {
     #[inline(always)]
     fn run<const L: usize, const FMA: bool>(self) -> Tally {
         let Sweep { net, mail, order, backwards } = self;
-        let Mail { lambda, mu, new, .. } = mail;
+        let MessageBuffers { lambda, mu, new, .. } = mail;
         let mut tally = Tally::NONE;
         for i in 0..order.len() {
             let n = order[if backwards { order.len() - 1 - i } else { i }] as usize;
-            let own = net.shape.message_at(n)..net.shape.message_at(n + 1);
+            let own = net.shape.message_offset(n)..net.shape.message_offset(n + 1);
             let (mu, new) = (&mut mu[own.clone()], &mut new[own.clone()]);
             tally = tally.and(receive::<S, L, FMA>(net, n, lambda, mu, new));
             tally.safe &= leave::<S, L>(net, n, mu, &mut lambda[own]);
@@ -260,18 +260,18 @@ impl<S: Semiring> Steps<S> for Sweep<'_, '_> {
 
 /// The node with the largest change to receive takes its new messages over and makes those of its neighbours.
 struct ByResidual<'a, 'n> {
-    net: &'a Net<'n>,
-    mail: &'a mut Mail,
+    net: &'a MessageFactors<'n>,
+    mail: &'a mut MessageBuffers,
     order: &'a [u32],
     plan: Plan,
-    effort: &'a mut Effort,
+    convergence: &'a mut Convergence,
 }
 
 impl<S: Semiring> Steps<S> for ByResidual<'_, '_> {
     #[inline(always)]
     fn run<const L: usize, const FMA: bool>(self) -> Tally {
-        let ByResidual { net, mail, order, plan, effort } = self;
-        let Mail { lambda, mu, new, queue } = mail;
+        let ByResidual { net, mail, order, plan, convergence } = self;
+        let MessageBuffers { lambda, mu, new, queue } = mail;
         let shape = net.shape;
         queue.reset(shape.n_nodes());
         let mut tally = Tally::NONE;
@@ -280,7 +280,7 @@ impl<S: Semiring> Steps<S> for ByResidual<'_, '_> {
         }
         let budget = u64::from(plan.max_sweeps) * order.len() as u64;
         let (mut visits, mut left) = (0, 0.0_f64);
-        effort.stop = Stop::Converged;
+        convergence.stop = Stop::Converged;
         while let Some((n, priority)) = queue.take()
             && tally.safe
             && tally.possible
@@ -289,14 +289,16 @@ impl<S: Semiring> Steps<S> for ByResidual<'_, '_> {
                 left = left.max(priority);
                 if priority > plan.tolerance {
                     left = left.max(queue.highest());
-                    effort.stop = Stop::Budget;
+                    convergence.stop = Stop::Budget;
                     break;
                 }
                 continue;
             }
             visits += 1;
-            let (own, labels) =
-                (shape.message_at(n as usize)..shape.message_at(n as usize + 1), card::<L>(net, n as usize));
+            let (own, labels) = (
+                shape.message_offset(n as usize)..shape.message_offset(n as usize + 1),
+                card::<L>(net, n as usize),
+            );
             let received = &new[own.clone()];
             for (mu, new) in mu[own.clone()].chunks_exact_mut(labels).zip(received.chunks_exact(labels)) {
                 take::<S>(net, mu, new);
@@ -309,8 +311,8 @@ impl<S: Semiring> Steps<S> for ByResidual<'_, '_> {
             tally.safe &= leave::<S, L>(net, n as usize, &mu[own.clone()], &mut lambda[own]);
             tally = tally.and(send::<S, L, FMA>(net, n as usize, lambda, mu, new, queue));
         }
-        effort.sweeps = visits.div_ceil(order.len().max(1) as u64) as u32;
-        effort.residual = left;
+        convergence.sweeps = visits.div_ceil(order.len().max(1) as u64) as u32;
+        convergence.residual = left;
         tally
     }
 }
@@ -318,7 +320,7 @@ impl<S: Semiring> Steps<S> for ByResidual<'_, '_> {
 /// Makes the messages from node `n` to all its neighbours, which may take them over later.
 #[inline(always)]
 fn send<S: Semiring, const L: usize, const FMA: bool>(
-    net: &Net<'_>,
+    net: &MessageFactors<'_>,
     n: usize,
     lambda: &[f64],
     mu: &[f64],
@@ -328,7 +330,7 @@ fn send<S: Semiring, const L: usize, const FMA: bool>(
     let labels = card::<L>(net, n);
     let mut all = Tally::NONE;
     for (k, lambda) in
-        lambda[net.shape.message_at(n)..].chunks_exact(labels).take(net.shape.degree(n)).enumerate()
+        lambda[net.shape.message_offset(n)..].chunks_exact(labels).take(net.shape.degree(n)).enumerate()
     {
         let end = net.shape.incidence(n, k);
         let there = end.opposite..end.opposite + card::<L>(net, end.other as usize);

@@ -4,9 +4,9 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::graph::messages::edge_appearance::Spanning;
+use crate::graph::messages::edge_appearance::EdgeAppearance;
 use crate::graph::messages::passing::{Passing, Workspace};
-use crate::graph::messages::schedule::{Plan, Schedule};
+use crate::graph::messages::schedule::{MessageSchedule, Plan};
 use crate::graph::messages::traversal::ties;
 
 /// Tree-reweighted belief propagation: an upper bound on log Z once it has converged, exact on forests.
@@ -17,7 +17,7 @@ use crate::graph::messages::traversal::ties;
 #[serde(default, deny_unknown_fields)]
 pub struct TreeReweighted {
     /// In which order messages are sent.
-    pub schedule: Schedule,
+    pub schedule: MessageSchedule,
     /// Weight of the old message in `damping · old + (1 − damping) · new`; in `[0, 1)`.
     pub damping: f64,
     /// Messages have converged when none of their entries changes by more than this, relative to itself.
@@ -30,13 +30,13 @@ pub struct TreeReweighted {
 
 impl Default for TreeReweighted {
     fn default() -> Self {
-        let schedule = Schedule::Sequential;
+        let schedule = MessageSchedule::Sequential;
         TreeReweighted { schedule, damping: 0.3, tolerance: 1e-9, max_sweeps: 1000, forests: 20 }
     }
 }
 
 impl TreeReweighted {
-    fn passing<'a>(&self, p: &Potentials<'_>, spanning: &'a mut Spanning) -> Passing<'a> {
+    fn passing<'a>(&self, p: &Potentials<'_>, spanning: &'a mut EdgeAppearance) -> Passing<'a> {
         spanning.fill(&p.shape(), |e| ties(p, e), self.forests);
         let plan = Plan { schedule: self.schedule, tolerance: self.tolerance, max_sweeps: self.max_sweeps };
         Passing { plan, damping: self.damping, rho: &spanning.rho }
@@ -48,7 +48,7 @@ crf_core::plugin!("inference", TreeReweighted, "tree-reweighted");
 /// What a worker keeps between instances.
 #[derive(Debug, Default)]
 struct Memory {
-    spanning: Spanning,
+    spanning: EdgeAppearance,
     workspace: Workspace,
 }
 
@@ -66,18 +66,18 @@ impl Inference for TreeReweighted {
     fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         let Memory { spanning, workspace } = scratch.of();
         let told = self.passing(p, spanning).infer(p, out, workspace)?;
-        let bound = match (told.is_forest, told.effort.stop) {
+        let bound = match (told.is_forest, told.convergence.stop) {
             (true, _) => Bound::Exact,
             (false, Stop::Converged) => Bound::Upper,
             _ => Bound::Estimate,
         };
-        Ok(LogZ { value: told.log_z, bound, effort: told.effort })
+        Ok(LogZ { value: told.log_z, bound, convergence: told.convergence })
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let Memory { spanning, workspace } = scratch.of();
-        let (is_best, effort) = self.passing(p, spanning).decode(p, labels, workspace)?;
+        let (is_best, convergence) = self.passing(p, spanning).decode(p, labels, workspace)?;
         let score = p.score(labels);
-        Ok(Decoded { score, upper: is_best.then_some(score), effort })
+        Ok(Decoded { score, upper: is_best.then_some(score), convergence })
     }
 }

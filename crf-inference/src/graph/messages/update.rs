@@ -10,7 +10,7 @@
 //! and of all μ behind the one that is left out, so that zeros are exact. Among probabilities a product is trusted while no
 //! positive partial product is below 10⁻¹⁰⁰, which is what [`Tally::safe`] reports; what fails is done again among logarithms.
 
-use crate::graph::messages::factors::Net;
+use crate::graph::messages::factors::MessageFactors;
 use crate::graph::messages::semiring::Semiring;
 
 /// What became of some messages.
@@ -39,14 +39,14 @@ impl Tally {
 
 /// The labels of node `n`: `L` when all nodes have that many.
 #[inline(always)]
-pub(crate) fn card<const L: usize>(net: &Net<'_>, n: usize) -> usize {
+pub(crate) fn card<const L: usize>(net: &MessageFactors<'_>, n: usize) -> usize {
     if L > 0 { L } else { net.shape.card(n) }
 }
 
 /// Makes the λ of node `n` from its μ; whether that was safe. `[degree × labels]` both
 #[inline(always)]
 pub(crate) fn leave<S: Semiring, const L: usize>(
-    net: &Net<'_>,
+    net: &MessageFactors<'_>,
     n: usize,
     mu: &[f64],
     lambda: &mut [f64],
@@ -59,7 +59,7 @@ pub(crate) fn leave<S: Semiring, const L: usize>(
 
 #[inline(always)]
 fn leave_weighted<S: Semiring, const L: usize, const RHO: bool>(
-    net: &Net<'_>,
+    net: &MessageFactors<'_>,
     n: usize,
     mu: &[f64],
     lambda: &mut [f64],
@@ -95,7 +95,7 @@ fn leave_weighted<S: Semiring, const L: usize, const RHO: bool>(
 /// Makes a μ from the λ it comes from, scaled to the maximum one; its change from `old`.
 #[inline(always)]
 pub(crate) fn arrive<S: Semiring, const L: usize, const FMA: bool>(
-    net: &Net<'_>,
+    net: &MessageFactors<'_>,
     edge: u32,
     to_head: bool,
     lambda: &[f64],
@@ -161,7 +161,7 @@ fn dot<S: Semiring, const L: usize, const FMA: bool>(row: &[f64], lambda: &[f64]
 
 /// Takes a new message over, damped; its maximum is one again.
 #[inline(always)]
-pub(crate) fn take<S: Semiring>(net: &Net<'_>, mu: &mut [f64], new: &[f64]) {
+pub(crate) fn take<S: Semiring>(net: &MessageFactors<'_>, mu: &mut [f64], new: &[f64]) {
     if net.damping == 0.0 {
         mu.copy_from_slice(new);
         return;
@@ -178,7 +178,7 @@ pub(crate) fn take<S: Semiring>(net: &Net<'_>, mu: &mut [f64], new: &[f64]) {
 /// Makes all μ of node `n` anew. `mu` and `new` are its own `[degree × labels]`, `lambda` that of all nodes.
 #[inline(always)]
 pub(crate) fn receive<S: Semiring, const L: usize, const FMA: bool>(
-    net: &Net<'_>,
+    net: &MessageFactors<'_>,
     n: usize,
     lambda: &[f64],
     mu: &mut [f64],

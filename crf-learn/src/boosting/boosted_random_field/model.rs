@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
 use crf_core::{
-    BoundModel, Corpus, Error, FeatureMap, FittedFeatures, Label, Model, Potentials, Result, Scratch, Shape,
+    BoundModel, EncodedDataset, Error, FeatureMap, FittedFeatures, Label, Model, Potentials, Result, Scratch,
+    Shape,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::boosting::node_scores::{RelationTables, outcome, relations};
 use crate::boosting::trees::{Attributes, Row};
-use crate::boosting::weak_learner::Looks;
+use crate::boosting::weak_learner::Question;
 use crate::objectives::pseudo_likelihood::log_loss;
 
 /// A boosted random field: rounds that are replayed on new data.
@@ -17,23 +18,23 @@ use crate::objectives::pseudo_likelihood::log_loss;
 pub struct BrfModel {
     map: Arc<FeatureMap>,
     attributes: Attributes,
-    steps: Vec<Step>,
+    steps: Vec<BoostedRound>,
 }
 
 /// What a round added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct BoostedRound {
     /// The attribute looked at.
-    pub(crate) looks: Looks,
+    pub(crate) looks: Question,
     /// Outcome, then label.
     pub(crate) values: Vec<f64>,
     /// How neighbours count.
-    pub(crate) tie: Option<Tie>,
+    pub(crate) tie: Option<NeighbourTerm>,
 }
 
 /// A linear function of the beliefs that neighbours have in one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Tie {
+pub(crate) struct NeighbourTerm {
     pub(crate) relation: u16,
     /// Whether it is for the heads of edges.
     pub(crate) head: bool,
@@ -43,7 +44,7 @@ pub(crate) struct Tie {
     pub(crate) constants: Vec<f64>, // [labels]
 }
 
-impl Tie {
+impl NeighbourTerm {
     /// Adds the function to the scores of a node whose neighbours believe in the label `m` times.
     pub(crate) fn add(&self, m: f64, scores: &mut [f64]) {
         for ((score, slope), constant) in scores.iter_mut().zip(&self.slopes).zip(&self.constants) {
@@ -66,21 +67,21 @@ pub(crate) fn for_each_count(
         let mut mine =
             ends.filter(|end| end.is_head == head && shape.relation(end.edge as usize) == relation);
         if let Some(first) = mine.next() {
-            let belief = |other: u32| beliefs[shape.node_at(other as usize) + label];
+            let belief = |other: u32| beliefs[shape.node_offset(other as usize) + label];
             see(n, mine.fold(belief(first.other), |sum, end| sum + belief(end.other)));
         }
     }
 }
 
 impl BrfModel {
-    pub(crate) fn new(map: Arc<FeatureMap>, attributes: Attributes, steps: Vec<Step>) -> Self {
+    pub(crate) fn new(map: Arc<FeatureMap>, attributes: Attributes, steps: Vec<BoostedRound>) -> Self {
         BrfModel { map, attributes, steps }
     }
 
     fn fits(&self) -> bool {
         let (links, schema) = (self.map.state(), self.map.schema());
-        self.steps.iter().all(|Step { looks, values, tie }| {
-            let Looks::Attribute { attribute, cut } = *looks else { return false };
+        self.steps.iter().all(|BoostedRound { looks, values, tie }| {
+            let Question::Attribute { attribute, cut } = *looks else { return false };
             let a = attribute as usize;
             let local = a < self.attributes.len() && {
                 let outcomes = if cut.is_some() { 2 } else { self.attributes.n_bins(a) };
@@ -100,7 +101,7 @@ impl BrfModel {
 
 #[typetag::serde(name = "boosted-random-field")]
 impl Model for BrfModel {
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         if x.data().schema() != self.map.schema() {
             return Err(Error::data("the model was made for other channels or labels than the data have"));
         }
@@ -122,13 +123,13 @@ impl Model for BrfModel {
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
         let (links, schema) = (self.map.state(), self.map.schema());
         let largest = |values: &[f64]| values.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
-        let steps = (1..).zip(&self.steps).flat_map(|(round, Step { looks, values, tie })| {
+        let steps = (1..).zip(&self.steps).flat_map(|(round, BoostedRound { looks, values, tie })| {
             let local = match *looks {
-                Looks::Attribute { attribute, .. } => {
+                Question::Attribute { attribute, .. } => {
                     let name = self.attributes.name(attribute as usize, links);
                     Some((format!("round {round}: {name}"), largest(values)))
                 }
-                Looks::Relation { .. } | Looks::Nothing { .. } => None,
+                Question::Relation { .. } | Question::Nothing { .. } => None,
             };
             let tie = tie.as_ref().map(|tie| {
                 let name = &schema.relations()[usize::from(tie.relation)].name;
@@ -146,7 +147,7 @@ impl Model for BrfModel {
 /// A model and the corpus on whose sequences it is replayed.
 struct Bound<'a> {
     model: &'a BrfModel,
-    x: &'a Corpus,
+    x: &'a EncodedDataset,
     tables: RelationTables,
     relations: Vec<Vec<u32>>,
 }
@@ -166,32 +167,33 @@ impl BoundModel for Bound<'_> {
         let (mut row, n_nodes) = (Row::new(attributes), shape.n_nodes());
         let Buffer { node, beliefs, outcomes } = scratch.of();
         node.clear();
-        node.resize(shape.node_at(n_nodes), 0.0);
+        node.resize(shape.node_offset(n_nodes), 0.0);
         beliefs.resize(node.len(), 0.0);
         outcomes.resize(steps.len() * n_nodes, 0);
         for n in 0..n_nodes {
             row.read(attributes.row(x, start + n));
             for (round, step) in steps.iter().enumerate() {
-                if let Looks::Attribute { attribute, cut } = step.looks {
+                if let Question::Attribute { attribute, cut } = step.looks {
                     outcomes[round * n_nodes + n] = outcome(row.bin(attribute), cut) as u32;
                 }
             }
         }
-        for (round, Step { looks, values, tie }) in steps.iter().enumerate() {
+        for (round, BoostedRound { looks, values, tie }) in steps.iter().enumerate() {
             beliefs.copy_from_slice(node);
             for n in 0..n_nodes {
-                let range = shape.node_at(n)..shape.node_at(n + 1);
+                let range = shape.node_offset(n)..shape.node_offset(n + 1);
                 log_loss(&mut beliefs[range.clone()], 0);
                 beliefs[range.start] += 1.0;
                 let kind = |a: u32| attributes.kind(a as usize, map.state());
-                if matches!(*looks, Looks::Attribute { attribute, .. } if kind(attribute) == shape.kind(n)) {
+                if matches!(*looks, Question::Attribute { attribute, .. } if kind(attribute) == shape.kind(n))
+                {
                     let at = outcomes[round * n_nodes + n] as usize * range.len();
                     node[range].iter_mut().zip(&values[at..]).for_each(|(score, value)| *score += value);
                 }
             }
             if let Some(tie) = tie {
                 for_each_count(&shape, tie.relation, tie.head, tie.label as usize, beliefs, |n, m| {
-                    tie.add(m, &mut node[shape.node_at(n)..shape.node_at(n + 1)]);
+                    tie.add(m, &mut node[shape.node_offset(n)..shape.node_offset(n + 1)]);
                 });
             }
         }

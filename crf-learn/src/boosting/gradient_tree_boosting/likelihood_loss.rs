@@ -4,7 +4,7 @@ use crf_core::{
 };
 use rayon::prelude::*;
 
-use crate::boosting::gradient_tree_boosting::loss::{Functional, Leaf, View};
+use crate::boosting::gradient_tree_boosting::loss::{BoostingLoss, Leaf, View};
 use crate::boosting::trees::{Attributes, Cells, Place, Row, Tree};
 use crate::objectives::labels::{all_labels, refuse_foreign};
 
@@ -16,7 +16,7 @@ const MOST_MEMORY: usize = 16 << 30;
 ///
 /// Nearly all of L² pairs have next to no probability, and so neither slope nor curvature: those that [`Leaf::negligible`] allows are
 /// left out of the least-squares problems, unless they are true.
-pub(crate) struct BoostedChains<'a> {
+pub(crate) struct LikelihoodLoss<'a> {
     view: View<'a>,
     inference: &'a dyn Inference,
     forbidden: Option<&'a Forbidden>,
@@ -67,7 +67,7 @@ impl Pairs {
 
 /// Memory for one sequence.
 #[derive(Default)]
-struct Worker {
+struct WorkerMemory {
     node: Vec<f64>,
     beliefs: Vec<f64>,
     edges: Vec<f64>,
@@ -75,7 +75,7 @@ struct Worker {
     inference: Scratch,
 }
 
-impl<'a> BoostedChains<'a> {
+impl<'a> LikelihoodLoss<'a> {
     /// The training data of a problem with all scores 0.
     pub(crate) fn new(
         problem: &Problem<'a>,
@@ -114,7 +114,7 @@ impl<'a> BoostedChains<'a> {
         };
         let chains = (0..data.len()).map(chain).collect::<Result<_>>()?;
         let Problem { inference, forbidden, .. } = *problem;
-        Ok(BoostedChains {
+        Ok(LikelihoodLoss {
             view: View { attributes, x, n_labels },
             inference,
             forbidden,
@@ -138,9 +138,9 @@ impl<'a> BoostedChains<'a> {
     }
 }
 
-impl Functional for BoostedChains<'_> {
+impl BoostingLoss for LikelihoodLoss<'_> {
     fn add(&mut self, trees: &[Tree]) {
-        let BoostedChains { view, chains, asks, .. } = self;
+        let LikelihoodLoss { view, chains, asks, .. } = self;
         let (n, size) = (view.n_labels, view.n_labels * view.n_labels);
         let start = || (Row::new(view.attributes), (0..view.none()).collect::<Vec<u16>>());
         chains.par_iter_mut().enumerate().for_each_init(start, |(row, labels), (i, chain)| {
@@ -162,12 +162,12 @@ impl Functional for BoostedChains<'_> {
     }
 
     fn evaluate(&mut self) -> Result<f64> {
-        let BoostedChains { view, inference, forbidden, asks, least, truth, chains, starts, numbers, zeros } =
+        let LikelihoodLoss { view, inference, forbidden, asks, least, truth, chains, starts, numbers, zeros } =
             self;
         let data = view.x.data();
-        let work = |worker: &mut Worker, (i, chain): (usize, &mut Chain)| -> Result<()> {
+        let work = |worker: &mut WorkerMemory, (i, chain): (usize, &mut Chain)| -> Result<()> {
             let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
-            let Worker { node, beliefs, edges, constrained, inference: scratch } = worker;
+            let WorkerMemory { node, beliefs, edges, constrained, inference: scratch } = worker;
             node.clear();
             node.extend_from_slice(&chain.node);
             let (values, n_tables, of_edge) = match *asks {
@@ -196,7 +196,7 @@ impl Functional for BoostedChains<'_> {
             Ok(())
         };
         chains.par_iter_mut().enumerate().filter(|(_, chain)| !chain.node.is_empty()).try_for_each_init(
-            Worker::default,
+            WorkerMemory::default,
             |worker, (i, chain)| {
                 work(worker, (i, chain)).map_err(|error| error.at(format!("sequence {}", i + 1)))
             },

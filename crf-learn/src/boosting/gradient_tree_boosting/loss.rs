@@ -1,4 +1,4 @@
-use crf_core::{Corpus, Result};
+use crf_core::{EncodedDataset, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use crate::boosting::trees::{Attributes, Cells, Row, Tree};
 /// Scores F(y′, y) of all positions of a corpus, what is lost with them, and where they should go.
 ///
 /// The label before the first position, and that before any position where trees may not ask for it, is one behind all labels.
-pub(crate) trait Functional: Send + Sync {
+pub(crate) trait BoostingLoss: Send + Sync {
     /// Adds the trees of a round, one for each label.
     fn add(&mut self, trees: &[Tree]);
-    /// The loss with the present scores, after which [`Functional::cells`] tells its slopes.
+    /// The loss with the present scores, after which [`BoostingLoss::cells`] tells its slopes.
     fn evaluate(&mut self) -> Result<f64>;
     /// The least-squares problem for the tree of label `k`, of the positions that are `sampled`.
     fn cells(&self, k: usize, sampled: &[bool], leaf: Leaf, out: &mut Cells);
@@ -54,7 +54,7 @@ impl Leaf {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) attributes: &'a Attributes,
-    pub(crate) x: &'a Corpus,
+    pub(crate) x: &'a EncodedDataset,
     pub(crate) n_labels: usize,
 }
 
@@ -96,14 +96,14 @@ impl View<'_> {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::boosting::gradient_tree_boosting::likelihood_loss::BoostedChains;
-    use crate::boosting::gradient_tree_boosting::pseudo_likelihood_loss::{Ahead, BoostedPatches};
+    use crate::boosting::gradient_tree_boosting::likelihood_loss::LikelihoodLoss;
+    use crate::boosting::gradient_tree_boosting::pseudo_likelihood_loss::{Ahead, PseudoLikelihoodLoss};
     use crate::common::{Draw, Encoded, INFERENCE, data};
     use crf_core::{OwnedPotentials, Seed};
     use rand::RngExt as _;
 
     /// A functional whose scores can be moved one by one.
-    trait Movable: Functional {
+    trait Movable: BoostingLoss {
         fn shift(&mut self, i: usize, t: usize, before: u16, now: usize, by: f64);
     }
 
@@ -116,7 +116,7 @@ mod tests {
             }
         )*};
     }
-    movable!(BoostedChains, BoostedPatches);
+    movable!(LikelihoodLoss, PseudoLikelihoodLoss);
 
     const LABELS: usize = 3;
 
@@ -167,8 +167,9 @@ mod tests {
         let problem = encoded.problem(&INFERENCE);
         let attributes = Attributes::new(encoded.map.state(), &encoded.corpus, 64);
         for asks in [true, false] {
-            let chains = BoostedChains::new(&problem, &attributes, asks, Leaf::Newton, "test").unwrap();
-            let patches = |ahead| BoostedPatches::new(&problem, &attributes, asks, ahead, "test").unwrap();
+            let chains = LikelihoodLoss::new(&problem, &attributes, asks, Leaf::Newton, "test").unwrap();
+            let patches =
+                |ahead| PseudoLikelihoodLoss::new(&problem, &attributes, asks, ahead, "test").unwrap();
             for slopes in [
                 slopes(chains, &encoded, asks),
                 slopes(patches(Ahead::Known), &encoded, asks),
@@ -179,7 +180,7 @@ mod tests {
             }
         }
         // The poster's slopes are right where no patch of an earlier position is concerned.
-        let poster = BoostedPatches::new(&problem, &attributes, true, Ahead::Poster, "test").unwrap();
+        let poster = PseudoLikelihoodLoss::new(&problem, &attributes, true, Ahead::Poster, "test").unwrap();
         let slopes = slopes(poster, &encoded, true);
         assert!(slopes.iter().any(|(g, want)| (g - want).abs() > 0.1));
         assert!(slopes.iter().filter(|(g, want)| (g - want).abs() < 1e-6).count() > slopes.len() / 2);
@@ -190,7 +191,8 @@ mod tests {
         let encoded = encoded();
         let (problem, data) = (encoded.problem(&INFERENCE), encoded.corpus.data());
         let attributes = Attributes::new(encoded.map.state(), &encoded.corpus, 64);
-        let mut patches = BoostedPatches::new(&problem, &attributes, true, Ahead::Known, "test").unwrap();
+        let mut patches =
+            PseudoLikelihoodLoss::new(&problem, &attributes, true, Ahead::Known, "test").unwrap();
         let mut rng = Seed::new(5).rng();
         let mut chains: Vec<OwnedPotentials> = Vec::new();
         for i in 0..data.len() {

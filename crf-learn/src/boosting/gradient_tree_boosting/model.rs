@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crf_core::{
-    BoundModel, Corpus, EdgeTables, Error, FeatureMap, FittedFeatures, Model, Potentials, Result, Scratch,
-    Tables,
+    BoundModel, EdgeTables, EncodedDataset, Error, FeatureMap, FittedFeatures, Model, Potentials, Result,
+    Scratch, Tables,
 };
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +102,7 @@ impl TreeModel {
 
 #[typetag::serde(name = "trees")]
 impl Model for TreeModel {
-    fn bind<'a>(&'a self, x: &'a Corpus) -> Result<Box<dyn BoundModel + 'a>> {
+    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         if x.data().schema() != self.map.schema() || !x.data().is_chains() {
             return Err(Error::data(
                 "the trees were grown for other channels, labels or graphs than the data have",
@@ -164,9 +164,9 @@ impl BoundModel for Bound<'_> {
         let mut row = Row::new(view.attributes);
         let Buffer { node, tables, labels } = scratch.of();
         node.clear();
-        node.resize(shape.node_at(shape.n_nodes()), 0.0);
+        node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         tables.clear();
-        tables.resize(if model.asks { shape.edge_at(shape.n_edges()) } else { 0 }, 0.0);
+        tables.resize(if model.asks { shape.edge_offset(shape.n_edges()) } else { 0 }, 0.0);
         labels.clear();
         labels.extend(0..view.none());
         for (t, position) in view.x.data().range(i).enumerate() {

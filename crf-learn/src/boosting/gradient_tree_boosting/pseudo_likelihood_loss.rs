@@ -1,7 +1,7 @@
 use crf_core::{Label, Problem, Result};
 use rayon::prelude::*;
 
-use crate::boosting::gradient_tree_boosting::loss::{Functional, Leaf, View};
+use crate::boosting::gradient_tree_boosting::loss::{BoostingLoss, Leaf, View};
 use crate::boosting::trees::{Attributes, Cells, Place, Row, Tree};
 use crate::objectives::labels::{all_labels, refuse_foreign};
 use crate::objectives::pseudo_likelihood::log_loss;
@@ -12,7 +12,7 @@ use crate::objectives::pseudo_likelihood::log_loss;
 /// Only scores with a true label at one of both sides matter: 2·L of L² at each position. With P_t(k) = p(y_t = k | y_{t−1},
 /// y_{t+1}, X), the slope of F_t(y′, k) is 1[y′ = y_{t−1}] (P_t(k) − 1[k = y_t]), and where k = y_t also P_{t−1}(y′) −
 /// 1[y′ = y_{t−1}], since F_t(y_{t−1}, y_t) is part of the patch of t − 1 too, if patches look ahead.
-pub(crate) struct BoostedPatches<'a> {
+pub(crate) struct PseudoLikelihoodLoss<'a> {
     view: View<'a>,
     asks: bool,
     ahead: Ahead,
@@ -39,7 +39,7 @@ struct Chain {
     loss: f64,
 }
 
-impl<'a> BoostedPatches<'a> {
+impl<'a> PseudoLikelihoodLoss<'a> {
     /// The training data of a problem with all scores 0.
     pub(crate) fn new(
         problem: &Problem<'a>,
@@ -56,7 +56,7 @@ impl<'a> BoostedPatches<'a> {
             Chain { into: vec![0.0; len], from: vec![0.0; len], p: vec![0.0; len], loss: 0.0 }
         };
         let chains = (0..x.len()).map(chain).collect();
-        Ok(BoostedPatches { view: View { attributes, x, n_labels }, asks, ahead, truth, chains })
+        Ok(PseudoLikelihoodLoss { view: View { attributes, x, n_labels }, asks, ahead, truth, chains })
     }
 
     #[cfg(test)]
@@ -73,9 +73,9 @@ impl<'a> BoostedPatches<'a> {
     }
 }
 
-impl Functional for BoostedPatches<'_> {
+impl BoostingLoss for PseudoLikelihoodLoss<'_> {
     fn add(&mut self, trees: &[Tree]) {
-        let BoostedPatches { view, asks, truth, chains, .. } = self;
+        let PseudoLikelihoodLoss { view, asks, truth, chains, .. } = self;
         let n = view.n_labels;
         let start = || (Row::new(view.attributes), (0..view.none()).collect::<Vec<u16>>());
         chains.par_iter_mut().enumerate().for_each_init(start, |(row, labels), (i, chain)| {
@@ -104,7 +104,7 @@ impl Functional for BoostedPatches<'_> {
     }
 
     fn evaluate(&mut self) -> Result<f64> {
-        let BoostedPatches { view, truth, chains, ahead, .. } = self;
+        let PseudoLikelihoodLoss { view, truth, chains, ahead, .. } = self;
         let (n, data) = (view.n_labels, view.x.data());
         chains.par_iter_mut().enumerate().for_each_init(Vec::new, |scores, (i, chain)| {
             let truth = &truth[data.range(i)];

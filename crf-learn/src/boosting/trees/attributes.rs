@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use crf_core::{Corpus, Error, Links, Result};
+use crf_core::{EncodedDataset, Error, FeatureSet, Result};
 use serde::{Deserialize, Serialize};
 
 /// What can be asked about a position: each observation function that is not constant, as numbers in bins, or several functions
@@ -22,7 +22,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(links: &Links) -> Self {
+    fn new(links: &FeatureSet) -> Self {
         let (mut layout, mut of_group) = (Layout::default(), HashMap::new());
         for g in 0..links.n_observations() as u32 {
             if links.is_constant(g) {
@@ -43,7 +43,7 @@ impl Layout {
 
 impl Attributes {
     /// The attributes of a corpus's state functions, with at most so many bins for numbers.
-    pub(crate) fn new(links: &Links, x: &Corpus, bins: usize) -> Self {
+    pub(crate) fn new(links: &FeatureSet, x: &EncodedDataset, bins: usize) -> Self {
         let layout = Layout::new(links);
         let mut values: Vec<Vec<f64>> = vec![Vec::new(); layout.functions.len()];
         for t in 0..x.nodes().len() {
@@ -66,7 +66,7 @@ impl Attributes {
     }
 
     /// Makes attributes that were read from a file whole again.
-    pub(crate) fn restore(&mut self, links: &Links) -> Result<()> {
+    pub(crate) fn restore(&mut self, links: &FeatureSet) -> Result<()> {
         self.layout = Layout::new(links);
         let fits = |(functions, cuts): (&Vec<u32>, &Option<Vec<f64>>)| match cuts {
             Some(cuts) => functions.len() == 1 && cuts.is_sorted(),
@@ -103,7 +103,7 @@ impl Attributes {
     }
 
     /// The kind of node that attribute `a` belongs to.
-    pub(crate) fn kind(&self, a: usize, links: &Links) -> u16 {
+    pub(crate) fn kind(&self, a: usize, links: &FeatureSet) -> u16 {
         links.owner(self.layout.functions[a][0])
     }
 
@@ -120,12 +120,16 @@ impl Attributes {
     }
 
     /// Position `t` of a corpus as attributes and their bins, those that may be the default ones included.
-    pub(crate) fn row<'a>(&'a self, x: &'a Corpus, t: usize) -> impl Iterator<Item = (u32, u32)> + 'a {
+    pub(crate) fn row<'a>(
+        &'a self,
+        x: &'a EncodedDataset,
+        t: usize,
+    ) -> impl Iterator<Item = (u32, u32)> + 'a {
         x.nodes().row(t).filter_map(|(g, value)| self.place(g, value))
     }
 
     /// Attribute `a` in words.
-    pub(crate) fn name(&self, a: usize, links: &Links) -> String {
+    pub(crate) fn name(&self, a: usize, links: &FeatureSet) -> String {
         match self.layout.functions[a][..] {
             [g] => links.name(g).to_owned(),
             // `letter=a[+1]` is a value of `letter[+1]`.
@@ -139,7 +143,7 @@ impl Attributes {
     }
 
     /// That the number `a` is below its `b`-th cut, or not, in words.
-    pub(crate) fn below(&self, a: usize, b: u32, yes: bool, links: &Links) -> String {
+    pub(crate) fn below(&self, a: usize, b: u32, yes: bool, links: &FeatureSet) -> String {
         let (name, cuts) = (self.name(a, links), self.cuts[a].as_deref().unwrap_or_default());
         match (cuts, yes) {
             // A test is 0 or 1.
@@ -149,7 +153,7 @@ impl Attributes {
     }
 
     /// A value of the symbol `a` in words.
-    pub(crate) fn symbol<'a>(&self, a: usize, bin: u32, links: &'a Links) -> &'a str {
+    pub(crate) fn symbol<'a>(&self, a: usize, bin: u32, links: &'a FeatureSet) -> &'a str {
         match bin {
             0 => "none",
             bin => links.name(self.layout.functions[a][bin as usize - 1]),

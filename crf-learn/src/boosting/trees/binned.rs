@@ -1,4 +1,4 @@
-use crf_core::Corpus;
+use crf_core::EncodedDataset;
 
 use super::Attributes;
 
@@ -13,7 +13,7 @@ pub(crate) struct Binned {
 
 impl Binned {
     /// The bins of all positions.
-    pub(crate) fn new(attributes: &Attributes, x: &Corpus) -> Self {
+    pub(crate) fn new(attributes: &Attributes, x: &EncodedDataset) -> Self {
         let (mut row_starts, mut rows) = (vec![0], Vec::new());
         let mut counts = vec![0; attributes.len() + 1];
         for t in 0..x.nodes().len() {

@@ -11,17 +11,17 @@ use crate::margin::ssvm::{Ssvm, half_square};
 ///
 /// A step moves a share from one labelling of a sequence to another: along this line the value is a parabola whose slope
 /// two scores tell, and the weights change only by those features in which the two labellings differ.
-pub(crate) struct Dual<'a> {
+pub(crate) struct SsvmDual<'a> {
     ssvm: &'a Ssvm,
     decoder: Decoder<'a>,
     w: Vec<f64>,
-    corners: Vec<Corners>, // [sequences]
-    loss: f64,             // Σ_i C_i Σ_y α_i(y) Δ(y, y_i)
-    excess: Vec<f64>,      // of each corner of one sequence
+    corners: Vec<ActiveLabellings>, // [sequences]
+    loss: f64,                      // Σ_i C_i Σ_y α_i(y) Δ(y, y_i)
+    excess: Vec<f64>,               // of each corner of one sequence
 }
 
 /// Labellings of one sequence, the truth first.
-struct Corners {
+struct ActiveLabellings {
     labels: Vec<Label>, // [corners × positions]
     shares: Vec<f64>,   // [corners]
     costs: Vec<f64>,    // [corners] Δ(y, y_i)
@@ -29,22 +29,23 @@ struct Corners {
 
 /// Whether a step looks for another labelling than those that are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Toward {
+pub(crate) enum StepTarget {
     /// The labelling that violates the margin most of all; labellings that lose all their share are forgotten.
     All,
     /// The one among those that are known.
     Known,
 }
 
-impl<'a> Dual<'a> {
+impl<'a> SsvmDual<'a> {
     /// The truth has all of every sequence, so the weights are zero.
     pub(crate) fn new(problem: &Problem<'a>, ssvm: &'a Ssvm, tag: &str) -> Result<Self> {
         let mut decoder = Decoder::new(problem, &ssvm.margin, tag)?;
         let w = vec![0.0; problem.map.len()];
         decoder.take(&w);
-        let truth = |i| Corners { labels: decoder.truth(i).to_vec(), shares: vec![1.0], costs: vec![0.0] };
+        let truth =
+            |i| ActiveLabellings { labels: decoder.truth(i).to_vec(), shares: vec![1.0], costs: vec![0.0] };
         let corners = (0..decoder.len()).map(truth).collect();
-        Ok(Dual { ssvm, w, corners, loss: 0.0, excess: Vec::new(), decoder })
+        Ok(SsvmDual { ssvm, w, corners, loss: 0.0, excess: Vec::new(), decoder })
     }
 
     /// The weights.
@@ -67,7 +68,7 @@ impl<'a> Dual<'a> {
         self.ssvm.objective(&mut self.decoder, w.unwrap_or(&self.w))
     }
 
-    /// Adds the labellings that the last [`Dual::primal`] found to those that are known.
+    /// Adds the labellings that the last [`SsvmDual::primal`] found to those that are known.
     pub(crate) fn take_answers(&mut self) {
         self.decoder.take(&self.w);
         for (i, answer, found) in self.decoder.answers() {
@@ -80,16 +81,16 @@ impl<'a> Dual<'a> {
     /// Moves a share of sequence `i` to the labelling with the largest excess, from the one with the smallest that has any
     /// share, as far as that raises the value; how much a better distribution of shares over all labellings in question
     /// could have raised it at most.
-    pub(crate) fn step(&mut self, i: usize, toward: Toward) -> Result<f64> {
-        let Dual { ssvm, decoder, w, corners, loss, excess } = self;
+    pub(crate) fn step(&mut self, i: usize, toward: StepTarget) -> Result<f64> {
+        let SsvmDual { ssvm, decoder, w, corners, loss, excess } = self;
         let (c, corners) = (ssvm.c * decoder.weight(i), &mut corners[i]);
-        if toward == Toward::Known && corners.shares.len() == 1 {
+        if toward == StepTarget::Known && corners.shares.len() == 1 {
             return Ok(0.0);
         }
         let mut view = decoder.view(i, 1.0)?;
         excess.clear();
         excess.extend((0..corners.shares.len()).map(|k| view.excess(corners.labels(k))));
-        if toward == Toward::All {
+        if toward == StepTarget::All {
             let answer = view.most_violating().map_err(at(i))?;
             let k = corners.place(decoder.found(), answer.cost);
             if k == excess.len() {
@@ -110,14 +111,14 @@ impl<'a> Dual<'a> {
             corners.shares[best] += share;
             corners.shares[worst] -= share;
         }
-        if toward == Toward::All {
+        if toward == StepTarget::All {
             corners.forget();
         }
         Ok(c * (excess[best] - mean))
     }
 }
 
-impl Corners {
+impl ActiveLabellings {
     fn len(&self) -> usize {
         self.labels.len() / self.shares.len()
     }

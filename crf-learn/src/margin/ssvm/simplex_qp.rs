@@ -2,7 +2,7 @@
 ///
 /// Points are added and taken away between solutions, each of which begins where the last one ended.
 #[derive(Debug)]
-pub(crate) struct Simplex {
+pub(crate) struct SimplexQp {
     total: f64,
     gram: Vec<Vec<f64>>, // [points × points]
     linear: Vec<f64>,
@@ -10,10 +10,10 @@ pub(crate) struct Simplex {
     gradient: Vec<f64>, // b − Gα
 }
 
-impl Simplex {
+impl SimplexQp {
     /// One point, at which everything is zero.
     pub(crate) fn new(total: f64) -> Self {
-        Simplex { total, gram: vec![vec![0.0]], linear: vec![0.0], alpha: vec![total], gradient: vec![0.0] }
+        SimplexQp { total, gram: vec![vec![0.0]], linear: vec![0.0], alpha: vec![total], gradient: vec![0.0] }
     }
 
     /// The shares of all points.
@@ -54,7 +54,7 @@ impl Simplex {
     /// The receiving point is the one with the largest derivative, the giving one that with which a step gains most
     /// (the second-order choice of Fan, Chen & Lin 2005).
     pub(crate) fn solve(&mut self, tolerance: f64) {
-        let Simplex { total, gram, linear, alpha, gradient } = self;
+        let SimplexQp { total, gram, linear, alpha, gradient } = self;
         for ((gradient, row), linear) in gradient.iter_mut().zip(&*gram).zip(&*linear) {
             *gradient = linear - row.iter().zip(&*alpha).map(|(product, alpha)| product * alpha).sum::<f64>();
         }

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use crf_core::simd::{Kernel, dispatch, fma};
-use crf_core::{Corpus, FeatureMap, Incidence, Label, Rows};
+use crf_core::{EncodedDataset, FeatureMap, Incidence, Label, SparseRows};
 use rayon::prelude::*;
 
 /// The features of all true patches, less what they are on average under a distribution ρ over the labels of each kind of
@@ -19,9 +19,9 @@ use rayon::prelude::*;
 /// The matrix is kept twice. Products with weights read it by position and products with positions by column: reading is
 /// cheaper than adding to numbers all over a vector, and each number has one writer.
 #[derive(Debug)]
-pub(crate) struct Columns {
-    rows: Rows,         // [patches]
-    turned: Rows,       // [columns]
+pub(crate) struct CentredPatches {
+    rows: SparseRows,   // [patches]
+    turned: SparseRows, // [columns]
     starts: Vec<usize>, // [sequences + 1] where the patches of each start
     times: Vec<f64>,    // [patches] how many positions have it
     families: Families,
@@ -35,11 +35,11 @@ const STRIPE: usize = 1 << 7;
 /// Entries below which one thread sums up all columns.
 const WORTH_SHARING: usize = 100_000;
 
-impl Columns {
+impl CentredPatches {
     /// The patches of a corpus at its true labels; `rho` are the shares of the labels of each kind of node.
-    pub(crate) fn new(map: &FeatureMap, x: &Corpus, truth: &[Label], rho: &[Vec<f64>]) -> Self {
-        let (families, edge_at) = Families::new(map, rho);
-        let (data, mut rows, mut entries) = (x.data(), Rows::default(), Vec::new());
+    pub(crate) fn new(map: &FeatureMap, x: &EncodedDataset, truth: &[Label], rho: &[Vec<f64>]) -> Self {
+        let (families, edge_offset) = Families::new(map, rho);
+        let (data, mut rows, mut entries) = (x.data(), SparseRows::default(), Vec::new());
         let (mut starts, mut times, mut before) = (vec![0], Vec::new(), Vec::new());
         let (state, transition) = (map.state(), map.transition());
         for i in 0..data.len() {
@@ -50,7 +50,7 @@ impl Columns {
                     entries.extend(column.map(|column| (column, value)));
                 };
                 x.nodes().for_each(t, &mut see);
-                let base = x.node_base().iter().filter(|(g, _)| state.owner(*g) == shape.kind(n));
+                let base = x.constant_state().iter().filter(|(g, _)| state.owner(*g) == shape.kind(n));
                 base.for_each(|&(g, value)| see(g, value));
                 for k in 0..shape.degree(n) {
                     let Incidence { edge, other, is_head, .. } = shape.incidence(n, k);
@@ -60,12 +60,13 @@ impl Columns {
                     let at = truth[other as usize] as usize + if is_head { shape.card(v) } else { 0 };
                     let mut see = |g, value| {
                         let feature = transition.find(g, pair).map(|k| state.len() + k);
-                        let column = families.find(edge_at[g as usize] + at, feature);
+                        let column = families.find(edge_offset[g as usize] + at, feature);
                         entries.extend(column.map(|column| (column, value)));
                     };
-                    x.edge_rows().for_each(x.rows_of_edges(i)[edge as usize] as usize, &mut see);
+                    x.edge_rows().for_each(x.edge_row_indices(i)[edge as usize] as usize, &mut see);
                     let relation = shape.relation(edge as usize);
-                    let base = x.edge_base().iter().filter(|(g, _)| transition.owner(*g) == relation);
+                    let base =
+                        x.constant_transition().iter().filter(|(g, _)| transition.owner(*g) == relation);
                     base.for_each(|&(g, value)| see(g, value));
                 }
                 if n > 0 && entries == before {
@@ -83,7 +84,7 @@ impl Columns {
         rows.rename_columns(|column| places[column as usize]);
         let turned = rows.transposed(n_columns);
         let (weights, sums) = (vec![0.0; n_columns + 1], vec![0.0; n_columns + 1]);
-        Columns { rows, turned, starts, times, families, places, weights, sums }
+        CentredPatches { rows, turned, starts, times, families, places, weights, sums }
     }
 
     /// How many patches there are, of which no two neighbours are the same.
@@ -108,7 +109,7 @@ impl Columns {
 
     /// Takes on the weights of features; unless `centred`, means are left out.
     pub(crate) fn update(&mut self, w: &[f64], centred: bool) {
-        let Columns { families, places, weights, .. } = self;
+        let CentredPatches { families, places, weights, .. } = self;
         families.for_each(places, |members, places| {
             let mut mean = 0.0;
             for &(feature, rho) in members.iter().filter(|_| centred) {
@@ -127,7 +128,7 @@ impl Columns {
 
     /// Sums up the rows of all patches, each times its factor.
     pub(crate) fn sum(&mut self, factors: &[f64]) {
-        let Columns { turned, sums, .. } = self;
+        let CentredPatches { turned, sums, .. } = self;
         let sums = &mut sums[..turned.len()];
         let sum = |(stripe, out): (usize, &mut [f64])| {
             dispatch(Multiply { rows: turned, by: factors, start: stripe * STRIPE, out });
@@ -141,7 +142,7 @@ impl Columns {
 
     /// Sums up the rows of some sequences' patches, each times its factor among those of all.
     pub(crate) fn sum_some(&mut self, items: &[usize], factors: &[f64]) {
-        let Columns { rows, starts, sums, .. } = self;
+        let CentredPatches { rows, starts, sums, .. } = self;
         sums.fill(0.0);
         for patch in items.iter().flat_map(|&i| starts[i]..starts[i + 1]) {
             rows.for_each(patch, |column, value| sums[column as usize] += factors[patch] * value);
@@ -161,7 +162,7 @@ impl Columns {
 }
 
 /// The places of columns, the most frequent first, and how many occur at all.
-fn rank(rows: &Rows, n_columns: usize) -> (Vec<u32>, usize) {
+fn rank(rows: &SparseRows, n_columns: usize) -> (Vec<u32>, usize) {
     let mut counts = vec![0_u32; n_columns];
     (0..rows.len()).for_each(|t| rows.for_each(t, |column, _| counts[column as usize] += 1));
     let mut order: Vec<u32> = (0..n_columns as u32).filter(|&column| counts[column as usize] > 0).collect();
@@ -183,14 +184,14 @@ impl Families {
     /// All families, and the number of each transition function's first.
     fn new(map: &FeatureMap, rho: &[Vec<f64>]) -> (Self, Vec<usize>) {
         let (schema, state, transition) = (map.schema(), map.state(), map.transition());
-        let (mut families, mut edge_at) = (Families { starts: vec![0], members: Vec::new() }, Vec::new());
+        let (mut families, mut edge_offset) = (Families { starts: vec![0], members: Vec::new() }, Vec::new());
         for g in 0..state.n_observations() as u32 {
             let rho = &rho[state.owner(g) as usize];
             let members = state.range(g).zip(state.targets(g));
             families.push(members.map(|(k, &label)| (k as u32, rho[label as usize])));
         }
         for g in 0..transition.n_observations() as u32 {
-            edge_at.push(families.starts.len() - 1);
+            edge_offset.push(families.starts.len() - 1);
             let relation = &schema.relations()[transition.owner(g) as usize];
             let (tails, heads) = schema.table_shape(transition.owner(g));
             let features = || (state.len() + transition.range(g).start..).zip(transition.targets(g));
@@ -205,7 +206,7 @@ impl Families {
                 families.push(members.map(|(k, _, v)| (k, rho[relation.head as usize][v])));
             }
         }
-        (families, edge_at)
+        (families, edge_offset)
     }
 
     fn push(&mut self, members: impl Iterator<Item = (u32, f64)>) {
@@ -232,7 +233,7 @@ impl Families {
 
 /// The products of rows with a vector.
 struct Multiply<'k> {
-    rows: &'k Rows,
+    rows: &'k SparseRows,
     by: &'k [f64],
     start: usize,
     out: &'k mut [f64],

@@ -2,7 +2,7 @@ use crf_core::Label;
 
 /// The edges of one function as the positions at their ends see them: which label is at the other end, and the sum of the
 /// function over the edges on one side of which it is.
-pub(crate) struct Sights {
+pub(crate) struct EdgeSums {
     first: Vec<u32>, // [positions] the place of its first sight, plus one; zero without any
     at: Vec<u32>,    // the positions that have sights
     sights: Vec<Sight>,
@@ -22,9 +22,9 @@ pub(crate) enum Other {
     Head(Label),
 }
 
-impl Sights {
+impl EdgeSums {
     pub(crate) fn new(n_positions: usize) -> Self {
-        Sights { first: vec![0; n_positions], at: Vec::new(), sights: Vec::new() }
+        EdgeSums { first: vec![0; n_positions], at: Vec::new(), sights: Vec::new() }
     }
 
     pub(crate) fn clear(&mut self) {

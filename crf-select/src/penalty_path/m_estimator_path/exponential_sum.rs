@@ -1,26 +1,26 @@
 use std::ops::Range;
 
 use crf_core::{Problem, Result};
-use crf_learn::{Exponential, Form, Objective, Part, Rho, Worker};
+use crf_learn::{Form, MEstimatorObjective, Objective, PartialSum, ReferenceDistribution, WorkerMemory};
 
-/// The M-estimator's Σ_t exp(−w·(F_t(y_t) − Σ_k ρ(k) F_t(k))) itself, where [`Exponential`] has n times the logarithm of its mean.
+/// The M-estimator's Σ_t exp(−w·(F_t(y_t) − Σ_k ρ(k) F_t(k))) itself, where [`MEstimatorObjective`] has n times the logarithm of its mean.
 ///
 /// Both have the same minima, but under other penalties: λ on the sum is λ/J on the logarithm, J being the mean. Where
 /// labels can be told apart without a mistake, the logarithm has no minimum below some λ and the sum has one below every λ.
-pub(crate) struct Mean<'a> {
-    log: Exponential<'a>,
+pub(crate) struct ExponentialSum<'a> {
+    log: MEstimatorObjective<'a>,
     n: f64,
 }
 
-impl<'a> Mean<'a> {
-    pub(crate) fn new(rho: &Rho, problem: &Problem<'a>) -> Result<Self> {
+impl<'a> ExponentialSum<'a> {
+    pub(crate) fn new(rho: &ReferenceDistribution, problem: &Problem<'a>) -> Result<Self> {
         let data = problem.train.data();
         let n = (0..data.len()).map(|i| data.weight(i) * data.range(i).len() as f64).sum();
-        Ok(Mean { log: Exponential::new(Form::Centred, rho, problem)?, n })
+        Ok(ExponentialSum { log: MEstimatorObjective::new(Form::Centred, rho, problem)?, n })
     }
 }
 
-impl Objective for Mean<'_> {
+impl Objective for ExponentialSum<'_> {
     fn dim(&self) -> usize {
         self.log.dim()
     }
@@ -41,15 +41,21 @@ impl Objective for Mean<'_> {
         self.log.begin(w, some);
     }
 
-    fn add(&self, w: &[f64], item: usize, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         self.log.add(w, item, part, worker)
     }
 
-    fn add_all(&self, w: &[f64], items: Range<usize>, part: &mut Part, worker: &mut Worker) -> Result<()> {
+    fn add_all(
+        &self,
+        w: &[f64],
+        items: Range<usize>,
+        part: &mut PartialSum,
+        worker: &mut WorkerMemory,
+    ) -> Result<()> {
         self.log.add_all(w, items, part, worker)
     }
 
-    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &Part, gradient: &mut [f64]) -> f64 {
+    fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
         let mean = (self.log.finish(w, some, total, gradient) / self.n).exp();
         gradient.iter_mut().for_each(|slope| *slope *= mean);
         self.n * mean

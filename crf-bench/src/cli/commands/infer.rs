@@ -1,0 +1,158 @@
+use std::io::{BufRead, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use clap::Args;
+use crf_core::plugin::named;
+use crf_core::{Error as CoreError, Inference, Result as CoreResult, Scratch};
+use crf_datasets::open;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use crate::cli::options::format::plugin;
+use crate::cli::{terminal, threads};
+use crate::config::{ConfigFault, ConfigRoot, KeyPath, Override, set};
+use crate::error::{Error, Result};
+use crate::graph_queries::answer::answer;
+use crate::graph_queries::json::potentials;
+use crate::model::data_file::file_name;
+
+/// Answers graphs that come as JSON, one a line: log Z, marginals and the most likely labelling.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  crf infer graphs.jsonl > answers.jsonl
+  crf infer graphs.jsonl.gz --with junction-tree --edge-marginals
+  crf infer graphs.jsonl --set damping=0.5 --set max_sweeps=1000
+  crf infer graphs.jsonl --with '{type = \"gibbs\", samples = 10000}' --threads 1
+  echo '{\"cards\": [2, 3], \"node\": [[0, 1.5], [0, 0, null]],
+         \"edges\": [{\"u\": 0, \"v\": 1, \"table\": [[1, 0, 0], [0, 1, 0]]}]}' | tr -d '\\n' | crf infer
+  crf list inference
+
+A graph has in `cards` the number of labels of each node, in `node` their log potentials, and in
+`edges`, which may be left out, the ends of each edge, counted from 0, and its table of log
+potentials: a row for each label of `u`, in it a number for each label of `v`. `null` is −∞ and
+forbids. Edges 0 to 1, 1 to 2 and so on between nodes with equally many labels are a chain, which
+`forward-backward` answers too.
+
+An answer is one line with
+  log_z, log_z_is   log Z; whether it is `exact`, a `lower` or `upper` bound or an `estimate`
+  marginals         for each node the probability of each label
+  edge_marginals    with --edge-marginals: for each edge a table like that of the graph
+  map, map_score    the most likely labelling found, and its log potential; null: impossible
+  map_upper         what no labelling exceeds; null where the algorithm does not know
+  converged, stop   whether the algorithm came to its end, and why it stopped: `direct`,
+                    `converged`, `budget`, …
+  sweeps, residual  how often it went over the graph, and how much the last time still changed
+The last four are about the marginals. Algorithms that find labellings only (`icm`,
+`dual-decomposition`) have null for `log_z`, `log_z_is` and `marginals`; the last four are then
+about the labelling.
+
+Answers come in the order of the graphs and are printed as soon as they are known, so that a
+program may ask one by one. A line that cannot be answered, also because no labelling is possible,
+ends the run with exit code 1 and its number; the answers before it are printed.")]
+pub struct InferArgs {
+    /// The graphs, gzip or not; standard input when left out.
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+    /// The algorithm, by name or as a table such as '{type = "gibbs", seed = 2}'.
+    #[arg(long, value_name = "INFERENCE", default_value = "belief-propagation")]
+    with: String,
+    /// Another value for a setting of the algorithm.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Adds the probability of each pair of labels of each edge.
+    #[arg(long)]
+    edge_marginals: bool,
+    /// Threads to use; all cores unless given. Answers do not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+/// So many lines wait to be answered at most.
+const WAITING: usize = 256;
+
+/// Answers whatever has arrived, again and again.
+pub(crate) fn run(args: &InferArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    let inference = inference(&args.with, &args.set)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(args.threads).get());
+    let pool = pool.build().map_err(Error::format("threads"))?;
+    let reply = |scratch: &mut Scratch, line: CoreResult<Line>| -> Result<String> {
+        let Line { place, json } = line?;
+        let mut graph = potentials(&place, &json)?;
+        let answer = answer(&*inference, &mut graph, args.edge_marginals, scratch);
+        serde_json::to_string(&answer.map_err(|error| error.at(place))?).map_err(Error::format("JSON"))
+    };
+    let lines = read(&args.file);
+    while let Ok(first) = lines.recv() {
+        // Whoever waits for an answer before it asks again gets one: nothing waits for a batch to fill.
+        let arrived: Vec<_> = std::iter::once(first).chain(lines.try_iter().take(WAITING - 1)).collect();
+        let replies: Vec<Result<String>> =
+            pool.install(|| arrived.into_par_iter().map_init(Scratch::new, reply).collect());
+        let printed = replies.into_iter().try_for_each(|reply| writeln!(out, "{}", reply?).map_err(terminal));
+        printed.and(out.flush().map_err(terminal))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A line of the input and where it stands.
+struct Line {
+    place: String,
+    json: Vec<u8>,
+}
+
+/// Reads lines on a thread of its own, which ends with the input or when nobody wants more.
+fn read(file: &Path) -> Receiver<CoreResult<Line>> {
+    let (sender, lines) = sync_channel(WAITING);
+    let file = file.to_owned();
+    std::thread::spawn(move || {
+        if let Err(error) = send_lines(&file, &sender) {
+            // Without a receiver there is nobody to tell.
+            let _ = sender.send(Err(error));
+        }
+    });
+    lines
+}
+
+fn send_lines(file: &Path, to: &SyncSender<CoreResult<Line>>) -> CoreResult<()> {
+    let (name, mut from) = (file_name(file), open(file)?);
+    for number in 1.. {
+        let mut json = Vec::new();
+        let read = from.read_until(b'\n', &mut json);
+        if read.map_err(|source| CoreError::Io { path: name.clone().into(), source })? == 0 {
+            break;
+        }
+        if number == 1 && json.starts_with("\u{feff}".as_bytes()) {
+            json.drain(.."\u{feff}".len());
+        }
+        let place = format!("{name}:{number}");
+        if !json.trim_ascii().is_empty() && to.send(Ok(Line { place, json })).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The inference of `--with` with the settings of `--set`.
+fn inference(text: &str, settings: &[String]) -> Result<Box<dyn Inference>> {
+    let refused = |fault: ConfigFault| Error::config(format!("--with {text}"), fault.message);
+    let (with, mut config) = With::read_located(&plugin("--with", text)?).map_err(refused)?;
+    with.check(&config).map_err(refused)?;
+    for text in settings {
+        config = set::<With>(&config, &Override::parse(text)?)?;
+    }
+    With::read(&config).map(|With(inference)| inference).map_err(|message| Error::config("--with", message))
+}
+
+/// A config that is nothing but the settings of an inference.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+struct With(#[serde(deserialize_with = "named")] Box<dyn Inference>);
+
+impl ConfigRoot for With {
+    fn check(&self, config: &Value) -> Result<(), ConfigFault> {
+        self.0.check().map_err(|error| ConfigFault::plugin(KeyPath::default(), &error, config))
+    }
+}

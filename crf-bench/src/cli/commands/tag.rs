@@ -1,0 +1,165 @@
+use std::io::{BufRead as _, BufWriter, Write};
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use crf_core::{Dataset, Decode, Error as CoreError, Schema};
+use crf_datasets::{Format, Text, open};
+use rayon::prelude::*;
+
+use crate::cli::options::constraints::ConstraintsArgs;
+use crate::cli::options::format::{FormatArgs, without_labels};
+use crate::cli::terminal;
+use crate::error::{Error, Result};
+use crate::model::data_file::file_name;
+use crate::model::file::ModelFile;
+use crate::model::predict::{Prediction, Query, predict};
+
+/// Labels data with a model: one label a line, and a blank line after each sequence.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  crf tag --model chunks.crf test.crfsuite > labels.txt
+  zcat test.txt.gz | crf tag --model chunks.crf --marginals | less
+  crf tag --model chunks.crf --nbest 3 test.crfsuite
+  crf tag --model chunks.crf --constraints bio test.crfsuite
+  crf tag --model chunks.crf --set format.label=false new.conll
+  crf tag --model chunks.crf --set format.labelled=false new.crfsuite
+
+With --marginals a line is the label and, after TABs, every label with its probability: `O  O:0.98  B-NP:0.02`.
+With --nbest each labelling is headed by `@` and its probability.")]
+pub struct TagArgs {
+    /// The model.
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+    /// The data; standard input when left out. Their labels, if there are any, are not looked at.
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
+    #[command(flatten)]
+    constraints: ConstraintsArgs,
+    /// Adds the probability of every label.
+    #[arg(long)]
+    marginals: bool,
+    /// Prints so many of the most likely labellings of each sequence.
+    #[arg(long, value_name = "K", conflicts_with_all = ["marginals", "decode"])]
+    nbest: Option<NonZeroUsize>,
+    /// Which labelling is the answer; as in training unless given.
+    #[arg(long, value_name = "HOW")]
+    decode: Option<DecodeArg>,
+    /// How many positions are read before they are labelled and printed; sequences stay whole.
+    #[arg(long, value_name = "N", default_value = "20000")]
+    batch: NonZeroUsize,
+}
+
+/// Which labelling is the answer.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum DecodeArg {
+    /// The most likely labelling as a whole.
+    Viterbi,
+    /// The most likely label of each position.
+    Posterior,
+}
+
+impl From<DecodeArg> for Decode {
+    fn from(arg: DecodeArg) -> Self {
+        match arg {
+            DecodeArg::Viterbi => Decode::Viterbi,
+            DecodeArg::Posterior => Decode::Posterior,
+        }
+    }
+}
+
+/// Labels batch by batch.
+pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    let file = args.constraints.load(&args.model)?;
+    let format = args.format.or_of(&file)?;
+    let decode = args.decode.map_or(file.serving.decode, Decode::from);
+    let ask = match (args.nbest, args.marginals) {
+        (Some(k), _) => Query::Best(k.get()),
+        (None, true) => Query::Marginals(decode),
+        (None, false) => Query::Labels(decode),
+    };
+    let (mut out, schema) = (BufWriter::with_capacity(1 << 16, out), file.content.features.schema());
+    let (mut failed, mut before) = (None, 0);
+    let mut label = |batch: Vec<Dataset>| -> Result<()> {
+        let numbered = batch.into_iter().map(|data| {
+            before += data.len();
+            (before - data.len(), data)
+        });
+        let numbered: Vec<(usize, Dataset)> = numbered.collect();
+        let labelled: Vec<Result<Vec<u8>>> =
+            numbered.into_par_iter().map(|(before, data)| labelled(&file, ask, before, data)).collect();
+        for text in labelled {
+            out.write_all(&text?).map_err(terminal)?;
+        }
+        out.flush().map_err(terminal)
+    };
+    let (name, mut from) = (file_name(&args.file), open(&args.file)?);
+    // Whole lines only: where a line was cut, nothing can be said about it.
+    let mut beginning = from.fill_buf().map_err(Error::io(&args.file))?.to_vec();
+    beginning.truncate(beginning.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
+    let read = format.read_in_pieces(&name, &mut *from, schema, args.batch.get(), &mut |batch| {
+        failed = label(batch).err();
+        Ok(if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    });
+    failed.map_or(Ok(()), Err)?;
+    read.map_err(|error| match unlabelled(&*format, &name, &beginning, schema) {
+        Some(setting) => CoreError::data(format!("{error}; data without labels need `--set {setting}`")),
+        None => error,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is printed about the sequences of a dataset, before which there are so many others.
+fn labelled(file: &ModelFile, ask: Query, before: usize, data: Dataset) -> Result<Vec<u8>> {
+    let (data, mut text) = (Arc::new(data), Vec::new());
+    let of_piece = |error: CoreError| error.at(format!("the sequences from {} on", before + 1));
+    let predictions = file.content.features.encode(data.clone()).and_then(|x| predict(file, &x, ask));
+    for (i, prediction) in predictions.map_err(of_piece)?.iter().enumerate() {
+        print(&data, i, prediction, &mut text).map_err(terminal)?;
+    }
+    Ok(text)
+}
+
+/// The setting with which the beginning of some data can be read, if they have no labels where some are expected.
+fn unlabelled(
+    format: &dyn Format,
+    name: &str,
+    beginning: &[u8],
+    schema: &Arc<Schema>,
+) -> Option<&'static str> {
+    let (setting, without) = without_labels(format)?;
+    let readable = |format: &dyn Format| {
+        let mut beginning = beginning;
+        let text = Text::new(name, &mut beginning);
+        format.read(text, Some(schema), usize::MAX, &mut |_| Ok(ControlFlow::Continue(()))).is_ok()
+    };
+    (readable(&*without) && !readable(format)).then_some(setting)
+}
+
+/// Prints what a model says about sequence `i`, and a blank line.
+fn print(data: &Dataset, i: usize, prediction: &Prediction, out: &mut dyn Write) -> std::io::Result<()> {
+    let shape = data.shape(i);
+    let name = |n: usize, label| data.label_name(shape.kind(n), label);
+    for (probability, labels) in &prediction.best {
+        writeln!(out, "@{probability:.6}")?;
+        for (n, &label) in labels.iter().enumerate() {
+            writeln!(out, "{}", name(n, label))?;
+        }
+    }
+    for (n, &label) in prediction.labels.iter().enumerate() {
+        out.write_all(name(n, label).as_bytes())?;
+        if !prediction.marginals.is_empty() {
+            let marginals = &prediction.marginals[shape.node_offset(n)..shape.node_offset(n + 1)];
+            for (label, probability) in (0..).zip(marginals) {
+                write!(out, "\t{}:{probability:.6}", name(n, label))?;
+            }
+        }
+        out.write_all(b"\n")?;
+    }
+    out.write_all(b"\n")
+}

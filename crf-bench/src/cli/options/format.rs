@@ -1,0 +1,110 @@
+use clap::Args;
+use crf_core::plugin::named;
+use crf_datasets::Format;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::config::{ConfigFault, ConfigRoot, KeyPath, Override, set};
+use crate::error::{Error, Result};
+use crate::model::file::ModelFile;
+
+/// In which format data are, when it is not that of the training data.
+#[derive(Debug, Args)]
+pub(crate) struct FormatArgs {
+    /// The format of the data, by name or as a table such as '{type = "crfsuite", labelled = false}'; that of
+    /// the training data unless given.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// Another value for a setting of the format.
+    #[arg(long, value_name = "format.KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl FormatArgs {
+    /// The format that is asked for, or that of the model, with the settings that are asked for.
+    pub(crate) fn or_of(&self, model: &ModelFile) -> Result<Box<dyn Format>> {
+        let mut config = match &self.format {
+            Some(text) => format_config("--format", text)?,
+            None => config_of(&*model.serving.format)?,
+        };
+        for text in &self.set {
+            config = set::<OneFormat>(&config, &Override::parse(text)?)?;
+        }
+        OneFormat::read(&config).map(|one| one.format).map_err(|message| Error::config("--format", message))
+    }
+}
+
+/// A format by name or as a table; `option` is where it was written.
+pub(crate) fn format(option: &str, text: &str) -> Result<Box<dyn Format>> {
+    let config = format_config(option, text)?;
+    OneFormat::read(&config).map(|one| one.format).map_err(|message| Error::config(option, message))
+}
+
+/// The same format for data without labels, and the setting that asks for it, if the format has labels now.
+pub(crate) fn without_labels(format: &dyn Format) -> Option<(&'static str, Box<dyn Format>)> {
+    let config = config_of(format).ok()?;
+    ["format.label=false", "format.labelled=false"].into_iter().find_map(|setting| {
+        let without = set::<OneFormat>(&config, &Override::parse(setting).ok()?).ok()?;
+        let one = OneFormat::read(&without).ok().filter(|_| without != config)?;
+        Some((setting, one.format))
+    })
+}
+
+fn config_of(format: &dyn Format) -> Result<Value> {
+    let format = Value::try_from(format).map_err(Error::format("format"))?;
+    Ok(Value::Table(Table::from_iter([("format".to_owned(), format)])))
+}
+
+fn format_config(option: &str, text: &str) -> Result<Value> {
+    read_option::<OneFormat>("format", option, text, plugin(option, text)?).map(|(_, resolved)| resolved)
+}
+
+/// Reads a config whose only key is what an option says, and spells it out.
+pub(crate) fn read_option<C: ConfigRoot>(
+    key: &str,
+    option: &str,
+    text: &str,
+    value: Value,
+) -> Result<(C, Value)> {
+    let config = Table::from_iter([(key.to_owned(), value)]);
+    let refused = |fault: ConfigFault| Error::config(format!("{option} {text}"), fault.message);
+    let (read, resolved) = C::read_located(&Value::Table(config)).map_err(refused)?;
+    read.check(&resolved).map_err(refused)?;
+    Ok((read, resolved))
+}
+
+/// A plugin, or a list of them, as an option has it: a name, or a piece of TOML or JSON.
+pub(crate) fn plugin(option: &str, text: &str) -> Result<Value> {
+    let by_name = || Value::Table(Table::from_iter([("type".to_owned(), text.trim().into())]));
+    Ok(inline(option, text)?.unwrap_or_else(by_name))
+}
+
+/// A table or a list in TOML or JSON; nothing if the text of an option is only a name.
+pub(crate) fn inline(option: &str, text: &str) -> Result<Option<Value>> {
+    let text = text.trim();
+    if !text.starts_with(['{', '[']) {
+        return Ok(None);
+    }
+    let inline = toml::from_str::<Table>(&format!("value = {text}")).map(|mut table| table.remove("value"));
+    match (inline, serde_json::from_str(text)) {
+        (Ok(Some(value)), _) | (_, Ok(value)) => Ok(Some(value)),
+        (_, Err(error)) => {
+            Err(Error::config(format!("{option} {text}"), format!("neither TOML nor JSON: {error}")))
+        }
+    }
+}
+
+/// A config that is nothing but a format.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneFormat {
+    #[serde(deserialize_with = "named")]
+    format: Box<dyn Format>,
+}
+
+impl ConfigRoot for OneFormat {
+    fn check(&self, config: &Value) -> Result<(), ConfigFault> {
+        let path = KeyPath::of(["format"]);
+        self.format.check().map_err(|error| ConfigFault::plugin(path, &error, config))
+    }
+}

@@ -1,0 +1,5 @@
+//! Options that several commands share.
+
+pub(crate) mod constraints;
+pub(crate) mod format;
+pub(crate) mod variant;

@@ -1,0 +1,66 @@
+//! What `cargo xtask compare --json` measured, as a page.
+
+use std::fs;
+use std::path::Path;
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::run::table;
+use crate::report::record::Sheet;
+
+/// The page of all comparisons in a directory of JSON files; none if there are none.
+pub(crate) fn peers(directory: &Path) -> Option<Markup> {
+    let mut files: Vec<_> =
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    files.sort();
+    let read = |path: &Path| serde_json::from_str::<Value>(&fs::read_to_string(path).ok()?).ok();
+    let found: Vec<Value> = files.iter().filter_map(|path| read(path)).collect();
+    let found: Vec<&Value> = found.iter().filter(|of| of["tables"].is_array()).collect();
+    (!found.is_empty()).then(|| html! { @for of in found { (comparison(of)) } })
+}
+
+fn comparison(of: &Value) -> Markup {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64() {
+            Some(x) if x.fract() != 0.0 => four_digits(x),
+            _ => number.to_string(),
+        },
+        _ => String::new(),
+    };
+    let head = ["", "ours, 1 thread", "ours, 2 threads", "theirs", "times better"].map(str::to_owned);
+    let sheet = |part: &Value| {
+        let rows = part["rows"].as_array().into_iter().flatten();
+        let rows =
+            rows.map(|row| ["name", "ours", "ours_2", "theirs", "ratio"].map(|key| text(&row[key])).to_vec());
+        Sheet { head: head.to_vec(), rows: rows.collect() }
+    };
+    html! {
+        p {
+            (text(&of["model"])) " model, " (text(&of["iterations"])) " iterations or epochs, best of "
+            (text(&of["rounds"])) " rounds; the others are fed from Python."
+        }
+        @for part in of["tables"].as_array().into_iter().flatten() {
+            h2 { (text(&part["title"])) }
+            (table(&sheet(part)))
+        }
+    }
+}
+
+/// A number with four digits that count, and no more than four behind the point.
+fn four_digits(x: f64) -> String {
+    let before = x.abs().log10().floor() as i32;
+    format!("{x:.*}", (3 - before).clamp(0, 4) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_are_whole_and_small_ones_are_not_nothing() {
+        let shown = [440_422.61, 52.957, 3.2299, 0.93_27, 0.009_33].map(four_digits);
+        assert_eq!(shown, ["440423", "52.96", "3.230", "0.9327", "0.0093"]);
+    }
+}
