@@ -21,7 +21,7 @@ mod machine;
 mod public_data;
 mod weather;
 
-pub use crate::catalogue::example::{example, example_file, experiment};
+pub use crate::catalogue::example::{example, experiment};
 pub use crate::catalogue::kind::{Kind, Refused};
 pub use crate::catalogue::manual::{Entry, documentation, entries};
 pub use crate::claims::claim::{At, Claim, Names, Outcome, Statement, Verdict};

@@ -35,7 +35,7 @@ impl Default for Weather {
     }
 }
 
-crf_core::plugin!("source", Weather, "weather");
+crf_core::plugin!("source", Weather, "weather", example = "labels = 3");
 
 const LABELS: [&str; 3] = ["rain", "sun", "snow"];
 const WORDS: [&str; 3] = ["wet", "dry", "white"];

@@ -11,7 +11,6 @@ mod inference;
 mod learning;
 mod models;
 mod numeric;
-mod scoring;
 
 mod error;
 pub mod plugin;
@@ -35,7 +34,6 @@ pub use crate::features::label_pattern::{LabelPattern, Labels};
 pub use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 pub use crate::features::prototypes;
 pub use crate::features::spec::{FeatureSpec, Features, FittedFeatures, Link, Pairs};
-pub use crate::features::survey::Survey;
 pub use crate::inference::algorithm::{Inference, KBest, Labelling, Sampler};
 pub use crate::inference::answers::{Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, LogZ, Stop};
 pub use crate::inference::messages::{MessagePassing, Messages};
@@ -50,6 +48,12 @@ pub use crate::models::model::{BoundModel, Model};
 pub use crate::numeric::aligned::Aligned;
 pub use crate::numeric::simd;
 pub use crate::plugin::Plugin;
-pub use crate::scoring::merged_features::MergedFeatures;
-pub use crate::scoring::scorer::Scorer;
 pub use crate::seed::{Rng, Seed};
+
+/// What the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to anybody else.
+#[doc(hidden)]
+pub mod kernel_support {
+    pub use crate::data::graph::offsets;
+    pub use crate::models::constant_scores::ConstantScores;
+    pub use crate::models::edge_scores::{EdgeScores, OwnTables};
+}

@@ -18,6 +18,8 @@ pub struct Plugin {
     pub tag: &'static str,
     /// The JSON schema of its settings, with the documentation of each.
     pub schema: fn() -> schemars::Schema,
+    /// Settings of an example in TOML; empty if all defaults make one.
+    pub example: &'static str,
 }
 
 inventory::collect!(Plugin);
@@ -38,12 +40,23 @@ impl Plugin {
     }
 }
 
-/// Puts a plugin on the list that `cargo xtask list` shows: `plugin!("learner", Mle, "mle");`.
+/// Puts a plugin on the list that `crf list` shows: `plugin!("learner", Mle, "mle", example = "l2 = 0.1");`.
+///
+/// The example holds settings in TOML, without the tag; `crf explain` shows it and the conformance tests run it. A
+/// plugin whose defaults make a good example needs none.
 #[macro_export]
 macro_rules! plugin {
     ($kind:literal, $type:ty, $tag:literal) => {
+        $crate::plugin!($kind, $type, $tag, example = "");
+    };
+    ($kind:literal, $type:ty, $tag:literal, example = $example:literal) => {
         $crate::plugin::inventory::submit! {
-            $crate::Plugin { kind: $kind, tag: $tag, schema: || $crate::plugin::schemars::schema_for!($type) }
+            $crate::Plugin {
+                kind: $kind,
+                tag: $tag,
+                schema: || $crate::plugin::schemars::schema_for!($type),
+                example: $example,
+            }
         }
     };
 }

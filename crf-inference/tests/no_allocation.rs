@@ -1,13 +1,11 @@
 //! Passing messages allocates nothing once the memory is there, on one thread or on several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::alloc::System;
 
-use common::grid;
 use crf_core::{Beliefs, EdgeBeliefs, Inference, Messages, OwnedPotentials, Scratch};
 use crf_inference::{BeliefPropagation, MeanField, MessageSchedule, TreeReweighted};
+use crf_testing::graphs::grid;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]

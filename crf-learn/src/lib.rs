@@ -31,12 +31,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
-extern crate self as crf_learn;
-#[cfg(test)]
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 mod boosting;
 mod generative;
 #[cfg(feature = "linfa")]
@@ -46,6 +40,7 @@ mod margin;
 mod neural;
 mod objectives;
 mod optimizers;
+mod scoring;
 mod training;
 mod wrappers;
 
@@ -97,6 +92,8 @@ pub use crate::optimizers::owl_qn::OwlQn;
 pub use crate::optimizers::penalised::{Penalised, Penalty};
 pub use crate::optimizers::projected_cg::ProjectedCg;
 pub use crate::optimizers::sgd::{Sgd, StepSchedule};
+pub use crate::scoring::merged_features::MergedFeatures;
+pub use crate::scoring::scorer::Scorer;
 pub use crate::training::early_stopping::EarlyStopping;
 pub use crate::wrappers::best_of::BestOf;
 pub use crate::wrappers::fixed::Fixed;

@@ -1,18 +1,17 @@
 //! Gradient evaluations and epochs allocate nothing once everything has been used, on one thread or on several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::ops::ControlFlow;
-mod common;
-
 use std::alloc::System;
+use std::ops::ControlFlow;
 
-use common::{Draw, Encoded, INFERENCE, data};
 use crf_core::{FitContext, Iteration, Learner, Problem, Result, Seed};
 use crf_learn::{
     CostFunction as _, Form, Lbfgs, LikelihoodObjective, MEstimatorObjective, Objective, Optimizer as _,
     PassiveAggressive, Penalised, Penalty, Perceptron, Point, PseudoLikelihoodObjective,
     ReferenceDistribution, Ssvm, SsvmSubgradient,
 };
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::INFERENCE;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]

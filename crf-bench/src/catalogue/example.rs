@@ -1,7 +1,5 @@
 //! The example of each plugin, and the smallest experiment in which it takes part.
 
-use std::path::{Path, PathBuf};
-
 use crf_core::Plugin;
 use toml::{Table, Value};
 
@@ -35,21 +33,15 @@ learner = { type = "hmm", emission = "gaussian" }
 const FIXED: &str = r#"type = "fixed"
 weights = { "y=*" = 1.0 }"#;
 
-/// The file of a plugin's example in the toolkit's sources.
-pub fn example_file(plugin: &Plugin) -> PathBuf {
-    let file = format!("plugins/{}/{}.toml", plugin.kind, plugin.tag);
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
-}
-
-/// The example of a plugin: that of the toolkit's sources where they are, or else the plugin with all its defaults.
+/// The example of a plugin: its name with the settings that its `plugin!` line gives.
 pub fn example(plugin: &Plugin) -> Result<Table> {
-    match std::fs::read_to_string(example_file(plugin)) {
-        Ok(text) => text.parse().map_err(Error::format("the plugin's example")),
-        Err(_) => {
-            let kind = Kind::named(plugin.kind).map_err(|message| Error::config(plugin.kind, message))?;
-            Ok(kind.bare(plugin.tag))
-        }
+    let kind = Kind::named(plugin.kind).map_err(|message| Error::config(plugin.kind, message))?;
+    let settings: Table = plugin.example.parse().map_err(Error::format("the plugin's example"))?;
+    let mut example = kind.bare(plugin.tag);
+    if let Some(all) = kind.settings(&mut example, plugin.tag) {
+        all.extend(settings);
     }
+    Ok(example)
 }
 
 /// An experiment in which a plugin takes part; none for formats, which are for files of one's own.

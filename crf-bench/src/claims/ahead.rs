@@ -28,7 +28,16 @@ pub struct Ahead {
     pub at: At,
 }
 
-crf_core::plugin!("claim", Ahead, "ahead");
+crf_core::plugin!(
+    "claim",
+    Ahead,
+    "ahead",
+    example = r#"
+pairs = [["CRF", "HMM"]]
+metric = "error"
+exceptions = 0
+"#
+);
 
 #[typetag::serde(name = "ahead")]
 impl Claim for Ahead {

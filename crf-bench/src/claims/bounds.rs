@@ -7,7 +7,7 @@ use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
 macro_rules! bound {
-    ($(#[$doc:meta])* $type:ident, $tag:literal, $holds:expr) => {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, $holds:expr, example = $example:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
@@ -23,7 +23,7 @@ macro_rules! bound {
             pub at: At,
         }
 
-        crf_core::plugin!("claim", $type, $tag);
+        crf_core::plugin!("claim", $type, $tag, example = $example);
 
         #[typetag::serde(name = $tag)]
         impl Claim for $type {
@@ -48,12 +48,23 @@ macro_rules! bound {
 
 bound!(
     /// The metric's mean is at most a value.
-    AtMost, "at-most", |mean, value| mean <= value
+    AtMost, "at-most", |mean, value| mean <= value,
+    example = r#"
+method = "CRF"
+metric = "error"
+value = 0.1
+at = { "dataset.noise" = 0.4 }
+"#
 );
 
 bound!(
     /// The metric's mean is at least a value.
-    AtLeast, "at-least", |mean, value| mean >= value
+    AtLeast, "at-least", |mean, value| mean >= value,
+    example = r#"
+method = "CRF"
+metric = "accuracy"
+value = 0.9
+"#
 );
 
 #[cfg(test)]

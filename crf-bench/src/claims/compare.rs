@@ -21,7 +21,17 @@ pub struct Better {
     pub at: At,
 }
 
-crf_core::plugin!("claim", Better, "better");
+crf_core::plugin!(
+    "claim",
+    Better,
+    "better",
+    example = r#"
+method = "CRF"
+than = "HMM"
+metric = "error"
+at = { "dataset.noise" = 0.4 }
+"#
+);
 
 #[typetag::serde(name = "better")]
 impl Claim for Better {
@@ -56,7 +66,16 @@ pub struct NoWorse {
     pub within: Option<f64>,
 }
 
-crf_core::plugin!("claim", NoWorse, "no-worse");
+crf_core::plugin!(
+    "claim",
+    NoWorse,
+    "no-worse",
+    example = r#"
+method = "CRF"
+than = "HMM"
+metric = "error"
+"#
+);
 
 #[typetag::serde(name = "no-worse")]
 impl Claim for NoWorse {
@@ -90,7 +109,17 @@ pub struct Equal {
     pub within: f64,
 }
 
-crf_core::plugin!("claim", Equal, "equal");
+crf_core::plugin!(
+    "claim",
+    Equal,
+    "equal",
+    example = r#"
+method = "CRF"
+other = "HMM"
+metric = "error"
+within = 0.01
+"#
+);
 
 #[typetag::serde(name = "equal")]
 impl Claim for Equal {

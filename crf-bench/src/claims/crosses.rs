@@ -28,7 +28,17 @@ fn once() -> usize {
     1
 }
 
-crf_core::plugin!("claim", Crosses, "crosses");
+crf_core::plugin!(
+    "claim",
+    Crosses,
+    "crosses",
+    example = r#"
+methods = ["CRF", "HMM"]
+metric = "error"
+along = "dataset.noise"
+times = 1
+"#
+);
 
 #[typetag::serde(name = "crosses")]
 impl Claim for Crosses {

@@ -8,7 +8,7 @@ use crate::config::{ConfigFault, KeyPath, same};
 use crate::results::summary::Summary;
 
 macro_rules! extreme {
-    ($(#[$doc:meta])* $type:ident, $tag:literal, sign = $sign:literal) => {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, sign = $sign:literal, example = $example:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
@@ -27,7 +27,7 @@ macro_rules! extreme {
             pub at: At,
         }
 
-        crf_core::plugin!("claim", $type, $tag);
+        crf_core::plugin!("claim", $type, $tag, example = $example);
 
         #[typetag::serde(name = $tag)]
         impl Claim for $type {
@@ -48,12 +48,24 @@ macro_rules! extreme {
 
 extreme!(
     /// The metric's means at certain values of a sweep key are lower than at all its other values.
-    LowestAt, "lowest-at", sign = 1.0
+    LowestAt, "lowest-at", sign = 1.0,
+    example = r#"
+method = "CRF"
+metric = "error"
+along = "dataset.noise"
+values = [0.1, 0.2]
+"#
 );
 
 extreme!(
     /// The metric's means at certain values of a sweep key are higher than at all its other values.
-    PeaksAt, "peaks-at", sign = -1.0
+    PeaksAt, "peaks-at", sign = -1.0,
+    example = r#"
+method = "CRF"
+metric = "accuracy"
+along = "dataset.noise"
+values = [0.1, 0.2]
+"#
 );
 
 fn judge(

@@ -24,7 +24,17 @@ pub struct Flat {
     pub within: f64,
 }
 
-crf_core::plugin!("claim", Flat, "flat");
+crf_core::plugin!(
+    "claim",
+    Flat,
+    "flat",
+    example = r#"
+method = "HMM"
+metric = "error"
+along = "dataset.noise"
+within = 0.02
+"#
+);
 
 #[typetag::serde(name = "flat")]
 impl Claim for Flat {

@@ -22,7 +22,15 @@ pub struct MeanOver {
     pub claim: Box<dyn Claim>,
 }
 
-crf_core::plugin!("claim", MeanOver, "mean-over");
+crf_core::plugin!(
+    "claim",
+    MeanOver,
+    "mean-over",
+    example = r#"
+key = "dataset.noise"
+claim = { at-most = { method = "CRF", metric = "error", value = 0.4 } }
+"#
+);
 
 #[typetag::serde(name = "mean-over")]
 impl Claim for MeanOver {

@@ -7,7 +7,7 @@ use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
 macro_rules! trend {
-    ($(#[$doc:meta])* $type:ident, $tag:literal, down = $down:literal) => {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, down = $down:literal, example = $example:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
@@ -23,7 +23,7 @@ macro_rules! trend {
             pub at: At,
         }
 
-        crf_core::plugin!("claim", $type, $tag);
+        crf_core::plugin!("claim", $type, $tag, example = $example);
 
         #[typetag::serde(name = $tag)]
         impl Claim for $type {
@@ -44,13 +44,23 @@ macro_rules! trend {
 trend!(
     /// The metric falls along a sweep key: the last 95% interval lies below the first, and no step goes up
     /// significantly.
-    Falls, "falls", down = true
+    Falls, "falls", down = true,
+    example = r#"
+method = "CRF"
+metric = "error"
+along = "dataset.noise"
+"#
 );
 
 trend!(
     /// The metric rises along a sweep key: the last 95% interval lies above the first, and no step goes
     /// down significantly.
-    Rises, "rises", down = false
+    Rises, "rises", down = false,
+    example = r#"
+method = "HMM"
+metric = "error"
+along = "dataset.noise"
+"#
 );
 
 fn judge(summary: &Summary, method: &str, metric: &str, key: &str, at: &At, down: bool) -> Verdict {

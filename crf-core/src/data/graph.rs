@@ -160,7 +160,7 @@ impl Graph {
 }
 
 /// Running sums with a leading zero: where each of several pieces starts, and where the last one ends.
-pub(crate) fn offsets(sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
+pub fn offsets(sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
     let mut at = vec![0];
     let mut end: usize = 0;
     for size in sizes {

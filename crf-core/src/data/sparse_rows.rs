@@ -29,7 +29,7 @@ impl SparseRows {
 
     /// Adds a value to the row that is still open; a zero is dropped.
     #[inline]
-    pub(crate) fn add(&mut self, column: u32, value: f64) {
+    pub fn add(&mut self, column: u32, value: f64) {
         if value == 1.0 {
             self.one_columns.push(column);
         } else if value != 0.0 {
@@ -39,7 +39,7 @@ impl SparseRows {
     }
 
     /// Closes the open row.
-    pub(crate) fn end_row(&mut self) {
+    pub fn end_row(&mut self) {
         self.one_starts.push(self.one_columns.len());
         self.value_starts.push(self.values.len());
     }

@@ -212,7 +212,7 @@ pub struct Parameter {
     pub name: String,
 }
 
-crate::plugin!("metric", Parameter, "parameter");
+crate::plugin!("metric", Parameter, "parameter", example = r#"name = "y=rain""#);
 
 #[typetag::serde(name = "parameter")]
 impl Metric for Parameter {
@@ -245,7 +245,15 @@ pub struct OfLabel {
     pub quality: Quality,
 }
 
-crate::plugin!("metric", OfLabel, "of-label");
+crate::plugin!(
+    "metric",
+    OfLabel,
+    "of-label",
+    example = r#"
+label = "rain"
+quality = "recall"
+"#
+);
 
 #[typetag::serde(name = "of-label")]
 impl Metric for OfLabel {
@@ -286,7 +294,15 @@ pub struct ErrorInPart {
     pub of: usize,
 }
 
-crate::plugin!("metric", ErrorInPart, "error-in-part");
+crate::plugin!(
+    "metric",
+    ErrorInPart,
+    "error-in-part",
+    example = "
+part = 1
+of = 1
+"
+);
 
 #[typetag::serde(name = "error-in-part")]
 impl Metric for ErrorInPart {
@@ -324,7 +340,15 @@ pub struct FeatureCount {
     pub without: Vec<String>,
 }
 
-crate::plugin!("metric", FeatureCount, "features");
+crate::plugin!(
+    "metric",
+    FeatureCount,
+    "features",
+    example = r#"
+with = ["y'"]
+without = ["speed"]
+"#
+);
 
 #[typetag::serde(name = "features")]
 impl Metric for FeatureCount {

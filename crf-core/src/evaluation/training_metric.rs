@@ -30,7 +30,7 @@ pub enum Quantity {
     Iterations,
 }
 
-crate::plugin!("metric", Training, "training");
+crate::plugin!("metric", Training, "training", example = r#"of = "iterations""#);
 
 #[typetag::serde(name = "training")]
 impl Metric for Training {

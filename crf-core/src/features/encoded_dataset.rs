@@ -135,7 +135,7 @@ impl EncodedDataset {
     }
 
     /// Rejects a model that was made for another schema.
-    pub(crate) fn require(&self, schema: &Arc<Schema>) -> Result<()> {
+    pub fn require(&self, schema: &Arc<Schema>) -> Result<()> {
         if self.data.schema() != schema {
             return Err(Error::data("the model was made for other channels or labels than the data have"));
         }

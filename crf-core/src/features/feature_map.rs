@@ -429,7 +429,7 @@ impl FeatureMap {
     }
 
     /// The same map with the state features of each function multiplied by a factor.
-    pub(crate) fn times(mut self, factors: Vec<f64>) -> Self {
+    pub fn times(mut self, factors: Vec<f64>) -> Self {
         self.state.factors = Some(factors.into());
         self
     }

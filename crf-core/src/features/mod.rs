@@ -4,7 +4,6 @@
 //! evaluated in `encoding_chunks.rs` through the plugins in `prototypes`; `feature_map.rs` numbers the
 //! weights.
 
-pub(crate) mod column_fingerprint;
 pub(crate) mod encoded_dataset;
 pub(crate) mod encoding_chunks;
 pub(crate) mod encoding_size;
@@ -14,4 +13,3 @@ pub(crate) mod prototype;
 pub mod prototypes;
 pub(crate) mod relational;
 pub(crate) mod spec;
-pub(crate) mod survey;

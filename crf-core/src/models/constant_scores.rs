@@ -4,21 +4,22 @@ use crate::features::feature_map::FeatureMap;
 
 /// The scores of the state functions that have one value everywhere: one number for each label of each kind of node.
 #[derive(Debug)]
-pub(crate) struct ConstantScores {
+pub struct ConstantScores {
     at: Vec<usize>, // [kinds + 1]
-    pub(crate) scores: Vec<f64>,
+    /// One score for each label of each kind.
+    pub scores: Vec<f64>,
 }
 
 impl ConstantScores {
     /// Scores of zero.
-    pub(crate) fn new(map: &FeatureMap) -> Self {
+    pub fn new(map: &FeatureMap) -> Self {
         let schema = map.schema();
         let at = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
         ConstantScores { scores: vec![0.0; at[at.len() - 1]], at }
     }
 
     /// Takes on the weights `w`.
-    pub(crate) fn update(&mut self, map: &FeatureMap, x: &EncodedDataset, w: &[f64]) {
+    pub fn update(&mut self, map: &FeatureMap, x: &EncodedDataset, w: &[f64]) {
         self.scores.fill(0.0);
         for &(g, value) in x.constant_state() {
             let range = self.range(map.state().owner(g));
@@ -28,13 +29,13 @@ impl ConstantScores {
 
     /// Where the labels of a kind of node stand.
     #[inline(always)]
-    pub(crate) fn range(&self, kind: u16) -> std::ops::Range<usize> {
+    pub fn range(&self, kind: u16) -> std::ops::Range<usize> {
         self.at[kind as usize]..self.at[kind as usize + 1]
     }
 
     /// The scores of the labels of a kind of node.
     #[inline(always)]
-    pub(crate) fn of(&self, kind: u16) -> &[f64] {
+    pub fn of(&self, kind: u16) -> &[f64] {
         &self.scores[self.range(kind)]
     }
 }

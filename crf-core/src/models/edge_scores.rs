@@ -12,7 +12,7 @@ const MOST_POOLED: usize = 1 << 19;
 /// Edges with equal rows share a table. When few rows are distinct, the tables are made once per weight vector;
 /// otherwise each sequence makes its own.
 #[derive(Debug)]
-pub(crate) struct EdgeScores<'a> {
+pub struct EdgeScores<'a> {
     links: &'a FeatureSet,
     x: &'a EncodedDataset,
     weights: Vec<f64>,
@@ -26,7 +26,7 @@ pub(crate) struct EdgeScores<'a> {
 
 /// Memory for the tables of one sequence, when they are not shared by the whole corpus.
 #[derive(Debug, Default)]
-pub(crate) struct OwnTables {
+pub struct OwnTables {
     values: Vec<f64>,
     starts: Vec<usize>,
     of_edge: Vec<u32>,
@@ -34,7 +34,7 @@ pub(crate) struct OwnTables {
 
 impl<'a> EdgeScores<'a> {
     /// Scores of the edges of `x`, which are to be given weights by [`EdgeScores::update`].
-    pub(crate) fn new(map: &'a FeatureMap, x: &'a EncodedDataset) -> Self {
+    pub fn new(map: &'a FeatureMap, x: &'a EncodedDataset) -> Self {
         let (links, schema) = (map.transition(), map.schema());
         let table_len = |relation: u16| {
             let (rows, columns) = schema.table_shape(relation);
@@ -58,17 +58,17 @@ impl<'a> EdgeScores<'a> {
     }
 
     /// How many numbers the shared tables have: none if each sequence makes its own.
-    pub(crate) fn n_shared(&self) -> usize {
+    pub fn n_shared(&self) -> usize {
         self.tables.len()
     }
 
     /// Whether tables are shared by the whole corpus.
-    pub(crate) fn are_shared(&self) -> bool {
+    pub fn are_shared(&self) -> bool {
         self.pooled
     }
 
     /// Takes on the weights of the transition features.
-    pub(crate) fn update(&mut self, weights: &[f64]) {
+    pub fn update(&mut self, weights: &[f64]) {
         self.weights.copy_from_slice(weights);
         self.base.fill(0.0);
         for &(g, value) in self.x.constant_transition() {
@@ -98,7 +98,7 @@ impl<'a> EdgeScores<'a> {
     }
 
     /// The tables of sequence `i`.
-    pub(crate) fn tables<'s>(&'s self, i: usize, own: &'s mut OwnTables) -> Tables<'s> {
+    pub fn tables<'s>(&'s self, i: usize, own: &'s mut OwnTables) -> Tables<'s> {
         let rows = self.x.edge_row_indices(i);
         if self.pooled {
             let shared = self.x.edge_rows().len() <= 1;
@@ -127,7 +127,7 @@ impl<'a> EdgeScores<'a> {
 
     /// Adds `step` to the weights of the features that `to` has on the edges of sequence `i`, and takes it from those
     /// that `from` has; calls `changed` with each of these features and the change of its weight.
-    pub(crate) fn shift(
+    pub fn shift(
         &mut self,
         i: usize,
         from: &[Label],
@@ -169,7 +169,7 @@ impl<'a> EdgeScores<'a> {
 
     /// Adds the features that the edges of sequence `i` are expected to have, if it made its own tables; `beliefs` are
     /// summed by table.
-    pub(crate) fn add_own(&self, i: usize, beliefs: &[f64], out: &mut [f64]) {
+    pub fn add_own(&self, i: usize, beliefs: &[f64], out: &mut [f64]) {
         if self.pooled {
             return;
         }
@@ -180,7 +180,7 @@ impl<'a> EdgeScores<'a> {
     }
 
     /// Adds the features that all edges are expected to have, if tables are shared; `beliefs` are summed by table.
-    pub(crate) fn add_shared(&self, beliefs: &[f64], out: &mut [f64]) {
+    pub fn add_shared(&self, beliefs: &[f64], out: &mut [f64]) {
         if !self.pooled {
             return;
         }

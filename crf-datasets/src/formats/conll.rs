@@ -55,7 +55,7 @@ impl Default for Conll {
     }
 }
 
-crf_core::plugin!("format", Conll, "conll");
+crf_core::plugin!("format", Conll, "conll", example = r#"columns = ["word", "pos"]"#);
 
 /// What no name can hold; all but the first also when one TAB stands between columns.
 const SEPARATORS: [char; 5] = [' ', '\t', '\n', '\r', '\0'];

@@ -43,7 +43,15 @@ impl Default for Csv {
     }
 }
 
-crf_core::plugin!("format", Csv, "csv");
+crf_core::plugin!(
+    "format",
+    Csv,
+    "csv",
+    example = r#"
+sequence = "day"
+symbolic = ["weather"]
+"#
+);
 
 #[typetag::serde(name = "csv")]
 impl Format for Csv {

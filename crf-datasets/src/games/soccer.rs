@@ -102,7 +102,7 @@ impl Soccer {
     }
 }
 
-crf_core::plugin!("source", Soccer, "soccer");
+crf_core::plugin!("source", Soccer, "soccer", example = "players = 5");
 
 #[typetag::serde(name = "soccer")]
 impl Source for Soccer {

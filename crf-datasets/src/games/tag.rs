@@ -111,7 +111,16 @@ impl Tag {
     }
 }
 
-crf_core::plugin!("source", Tag, "tag");
+crf_core::plugin!(
+    "source",
+    Tag,
+    "tag",
+    example = r#"
+scheme = "unconstrained"
+motion = { slip = 0.05 }
+sensing = { noise = 3.0, latency = 6 }
+"#
+);
 
 #[typetag::serde(name = "tag")]
 impl Source for Tag {

@@ -102,7 +102,15 @@ impl CoupledChains {
     }
 }
 
-crf_core::plugin!("source", CoupledChains, "coupled-chains");
+crf_core::plugin!(
+    "source",
+    CoupledChains,
+    "coupled-chains",
+    example = "
+states = 6
+contexts = 3
+"
+);
 
 #[typetag::serde(name = "coupled-chains")]
 impl Source for CoupledChains {

@@ -100,7 +100,7 @@ impl HiddenTransformation {
     }
 }
 
-crf_core::plugin!("source", HiddenTransformation, "hidden-transformation");
+crf_core::plugin!("source", HiddenTransformation, "hidden-transformation", example = "truth = { power = 3 }");
 
 #[typetag::serde(name = "hidden-transformation")]
 impl Source for HiddenTransformation {

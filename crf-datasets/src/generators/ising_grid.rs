@@ -72,7 +72,17 @@ impl IsingGrid {
     }
 }
 
-crf_core::plugin!("source", IsingGrid, "ising-grid");
+crf_core::plugin!(
+    "source",
+    IsingGrid,
+    "ising-grid",
+    example = "
+rows = 3
+columns = 3
+train = 5
+test = 5
+"
+);
 
 #[typetag::serde(name = "ising-grid")]
 impl Source for IsingGrid {

@@ -71,7 +71,7 @@ impl Default for LogLinearChain {
     }
 }
 
-crf_core::plugin!("source", LogLinearChain, "log-linear-chain");
+crf_core::plugin!("source", LogLinearChain, "log-linear-chain", example = r#"observed = "real""#);
 
 #[typetag::serde(name = "log-linear-chain")]
 impl Source for LogLinearChain {

@@ -57,7 +57,7 @@ impl NoisyIndicators {
     }
 }
 
-crf_core::plugin!("source", NoisyIndicators, "noisy-indicators");
+crf_core::plugin!("source", NoisyIndicators, "noisy-indicators", example = "stay = 0.95");
 
 #[typetag::serde(name = "noisy-indicators")]
 impl Source for NoisyIndicators {

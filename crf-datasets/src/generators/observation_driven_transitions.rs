@@ -52,7 +52,12 @@ impl ObservationDrivenTransitions {
     }
 }
 
-crf_core::plugin!("source", ObservationDrivenTransitions, "observation-driven-transitions");
+crf_core::plugin!(
+    "source",
+    ObservationDrivenTransitions,
+    "observation-driven-transitions",
+    example = "p = 0.9"
+);
 
 #[typetag::serde(name = "observation-driven-transitions")]
 impl Source for ObservationDrivenTransitions {

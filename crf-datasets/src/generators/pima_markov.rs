@@ -74,7 +74,7 @@ impl PimaMarkov {
     }
 }
 
-crf_core::plugin!("source", PimaMarkov, "pima-markov");
+crf_core::plugin!("source", PimaMarkov, "pima-markov", example = r#"pool = "gaussian""#);
 
 #[typetag::serde(name = "pima-markov")]
 impl Source for PimaMarkov {

@@ -64,7 +64,15 @@ impl PottsGrid {
     }
 }
 
-crf_core::plugin!("source", PottsGrid, "potts-grid");
+crf_core::plugin!(
+    "source",
+    PottsGrid,
+    "potts-grid",
+    example = "
+rows = 16
+columns = 16
+"
+);
 
 #[typetag::serde(name = "potts-grid")]
 impl Source for PottsGrid {

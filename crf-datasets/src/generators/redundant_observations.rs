@@ -57,7 +57,7 @@ impl RedundantObservations {
     }
 }
 
-crf_core::plugin!("source", RedundantObservations, "redundant-observations");
+crf_core::plugin!("source", RedundantObservations, "redundant-observations", example = "copies = 2");
 
 #[typetag::serde(name = "redundant-observations")]
 impl Source for RedundantObservations {

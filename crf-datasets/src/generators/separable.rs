@@ -43,7 +43,7 @@ impl Default for Separable {
     }
 }
 
-crf_core::plugin!("source", Separable, "separable");
+crf_core::plugin!("source", Separable, "separable", example = "margin = 0.05");
 
 impl Separable {
     fn parts(&self) -> Parts {

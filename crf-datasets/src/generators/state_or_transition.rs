@@ -56,7 +56,7 @@ impl StateOrTransition {
     }
 }
 
-crf_core::plugin!("source", StateOrTransition, "state-or-transition");
+crf_core::plugin!("source", StateOrTransition, "state-or-transition", example = "pairs = 2");
 
 #[typetag::serde(name = "state-or-transition")]
 impl Source for StateOrTransition {

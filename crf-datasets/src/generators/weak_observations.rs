@@ -62,7 +62,7 @@ impl WeakObservations {
     }
 }
 
-crf_core::plugin!("source", WeakObservations, "weak-observations");
+crf_core::plugin!("source", WeakObservations, "weak-observations", example = "distance = 3");
 
 #[typetag::serde(name = "weak-observations")]
 impl Source for WeakObservations {

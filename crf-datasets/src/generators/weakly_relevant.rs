@@ -74,7 +74,15 @@ impl WeaklyRelevant {
     }
 }
 
-crf_core::plugin!("source", WeaklyRelevant, "weakly-relevant");
+crf_core::plugin!(
+    "source",
+    WeaklyRelevant,
+    "weakly-relevant",
+    example = "
+groups = 3
+copies = 2
+"
+);
 
 #[typetag::serde(name = "weakly-relevant")]
 impl Source for WeaklyRelevant {

@@ -48,7 +48,15 @@ impl Default for ActivityOlder {
     }
 }
 
-crf_core::plugin!("source", ActivityOlder, "activity-older");
+crf_core::plugin!(
+    "source",
+    ActivityOlder,
+    "activity-older",
+    example = r#"
+rooms = ["S1"]
+folds = 60
+"#
+);
 
 const HELP: &str = "which holds Activity Recognition with Healthy Older People (UCI Machine Learning Repository 427), all \
                     trials in one,";

@@ -31,7 +31,19 @@ pub struct File {
     pub test: PathBuf,
 }
 
-crf_core::plugin!("source", File, "file");
+crf_core::plugin!(
+    "source",
+    File,
+    "file",
+    example = r#"
+train = "conll2000/train.txt.gz"
+test = "conll2000/test.txt.gz"
+
+[format]
+type = "conll"
+columns = ["word", "pos"]
+"#
+);
 
 #[typetag::serde(name = "file")]
 impl Source for File {

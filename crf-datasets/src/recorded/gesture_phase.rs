@@ -29,7 +29,7 @@ impl Default for GesturePhase {
     }
 }
 
-crf_core::plugin!("source", GesturePhase, "gesture-phase");
+crf_core::plugin!("source", GesturePhase, "gesture-phase", example = r#"test = ["b1", "b3"]"#);
 
 const VIDEOS: [&str; 7] = ["a1", "a2", "a3", "b1", "b3", "c1", "c3"];
 const PHASES: [&str; 5] = ["D", "P", "S", "H", "R"];

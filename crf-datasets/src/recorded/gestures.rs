@@ -31,7 +31,7 @@ impl Default for Gestures {
     }
 }
 
-crf_core::plugin!("source", Gestures, "gestures");
+crf_core::plugin!("source", Gestures, "gestures", example = "set = 2");
 
 const HELP: &str = "which holds the bags of visual words that github.com/xiuyanni/CRF has for the ChaLearn Gesture \
                     Dataset (CGD2011), a position a line with TABs between,";

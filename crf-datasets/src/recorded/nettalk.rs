@@ -58,7 +58,15 @@ impl Default for Nettalk {
     }
 }
 
-crf_core::plugin!("source", Nettalk, "nettalk");
+crf_core::plugin!(
+    "source",
+    Nettalk,
+    "nettalk",
+    example = r#"
+target = "phoneme"
+list = "nettalk/nettalk.list"
+"#
+);
 
 const HELP: &str =
     ", which is part of the NETtalk corpus (UCI Machine Learning Repository, Connectionist Bench)";

@@ -39,7 +39,7 @@ impl Default for Ocr {
     }
 }
 
-crf_core::plugin!("source", Ocr, "ocr");
+crf_core::plugin!("source", Ocr, "ocr", example = "train = [1]");
 
 const FOLDS: std::ops::Range<u8> = 0..10;
 const ROWS: usize = 16;

@@ -19,7 +19,21 @@ pub struct Domains {
     pub of: Vec<Box<dyn Source>>,
 }
 
-crf_core::plugin!("source", Domains, "domains");
+crf_core::plugin!(
+    "source",
+    Domains,
+    "domains",
+    example = r#"
+[[of]]
+type = "redundant-observations"
+train = { sequences = 4, length = 50 }
+
+[[of]]
+type = "redundant-observations"
+train = { sequences = 4, length = 50 }
+noise_redundant = 0.3
+"#
+);
 
 #[typetag::serde(name = "domains")]
 impl Source for Domains {

@@ -62,7 +62,19 @@ fn a_fifth() -> f64 {
     0.2
 }
 
-crf_core::plugin!("source", HeldOut, "held-out");
+crf_core::plugin!(
+    "source",
+    HeldOut,
+    "held-out",
+    example = r#"
+share = 0.2
+as = "test"
+
+[source]
+type = "redundant-observations"
+train = { sequences = 10, length = 100 }
+"#
+);
 
 #[typetag::serde(name = "held-out")]
 impl Source for HeldOut {

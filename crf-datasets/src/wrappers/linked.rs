@@ -21,7 +21,18 @@ pub struct Linked {
     pub edges: ExtraEdges,
 }
 
-crf_core::plugin!("source", Linked, "linked");
+crf_core::plugin!(
+    "source",
+    Linked,
+    "linked",
+    example = r#"
+source = "observation-driven-transitions"
+
+[edges]
+distances = [2]
+same = [{ channel = "coin", relation = "skip" }]
+"#
+);
 
 #[typetag::serde(name = "linked")]
 impl Source for Linked {

@@ -26,7 +26,7 @@ impl Default for BoostedHmm {
     }
 }
 
-crf_core::plugin!("learner", BoostedHmm, "boosted-hmm");
+crf_core::plugin!("learner", BoostedHmm, "boosted-hmm", example = "local = { rounds = 10 }");
 
 #[typetag::serde(name = "boosted-hmm")]
 impl Learner for BoostedHmm {

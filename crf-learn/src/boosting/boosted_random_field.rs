@@ -35,7 +35,7 @@ impl Default for BoostedRandomField {
     }
 }
 
-crf_core::plugin!("learner", BoostedRandomField, "boosted-random-field");
+crf_core::plugin!("learner", BoostedRandomField, "boosted-random-field", example = "rounds = 10");
 
 const TAG: &str = "boosted-random-field";
 

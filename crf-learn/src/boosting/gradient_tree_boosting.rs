@@ -95,7 +95,7 @@ impl Default for GradientTreeBoosting {
     }
 }
 
-crf_core::plugin!("learner", GradientTreeBoosting, "gradient-tree-boosting");
+crf_core::plugin!("learner", GradientTreeBoosting, "gradient-tree-boosting", example = "rounds = 20");
 
 const TAG: &str = "gradient-tree-boosting";
 

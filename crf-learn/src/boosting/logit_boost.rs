@@ -33,7 +33,7 @@ impl Default for LogitBoost {
     }
 }
 
-crf_core::plugin!("learner", LogitBoost, "logit-boost");
+crf_core::plugin!("learner", LogitBoost, "logit-boost", example = "rounds = 10");
 
 impl LogitBoost {
     fn stumps(&self) -> VirtualEvidenceBoosting {

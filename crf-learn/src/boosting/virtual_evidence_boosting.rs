@@ -53,7 +53,7 @@ impl Default for VirtualEvidenceBoosting {
     }
 }
 
-crf_core::plugin!("learner", VirtualEvidenceBoosting, "virtual-evidence-boosting");
+crf_core::plugin!("learner", VirtualEvidenceBoosting, "virtual-evidence-boosting", example = "rounds = 10");
 
 #[typetag::serde(name = "virtual-evidence-boosting")]
 impl Learner for VirtualEvidenceBoosting {

@@ -245,8 +245,8 @@ pub(crate) fn finite(weak: WeakLearner, round: u32) -> Result<WeakLearner> {
 mod tests {
     use super::*;
     use crate::boosting::node_scores::RelationTables;
-    use crate::common::{Draw, Encoded, data};
     use crf_core::Messages;
+    use crf_testing::problems::{Draw, Encoded, data};
 
     /// Neighbours that are certain of what they are count as a symbol does: eq. 9 has no second case.
     #[test]

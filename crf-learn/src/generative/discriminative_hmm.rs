@@ -38,7 +38,7 @@ impl Default for DiscriminativeHmm {
     }
 }
 
-crf_core::plugin!("learner", DiscriminativeHmm, "discriminative-hmm");
+crf_core::plugin!("learner", DiscriminativeHmm, "discriminative-hmm", example = "iterations = 2");
 
 #[typetag::serde(name = "discriminative-hmm")]
 impl Learner for DiscriminativeHmm {

@@ -43,7 +43,7 @@ impl Default for Hmm {
     }
 }
 
-crf_core::plugin!("learner", Hmm, "hmm");
+crf_core::plugin!("learner", Hmm, "hmm", example = r#"emission = "gaussian""#);
 
 #[typetag::serde(name = "hmm")]
 impl Learner for Hmm {

@@ -37,7 +37,7 @@ impl Default for Logistic {
     }
 }
 
-crf_core::plugin!("learner", Logistic, "logistic");
+crf_core::plugin!("learner", Logistic, "logistic", example = "l2 = 0.1");
 
 #[typetag::serde(name = "logistic")]
 impl Learner for Logistic {

@@ -29,7 +29,7 @@ impl Default for Svc {
     }
 }
 
-crf_core::plugin!("learner", Svc, "svc");
+crf_core::plugin!("learner", Svc, "svc", example = "c = 0.1");
 
 #[typetag::serde(name = "svc")]
 impl Learner for Svc {

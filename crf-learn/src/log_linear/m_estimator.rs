@@ -40,7 +40,15 @@ pub enum Reference {
     Local,
 }
 
-crf_core::plugin!("learner", MEstimator, "m-estimator");
+crf_core::plugin!(
+    "learner",
+    MEstimator,
+    "m-estimator",
+    example = r#"
+reference = "local"
+l2 = 0.1
+"#
+);
 
 #[typetag::serde(name = "m-estimator")]
 impl Learner for MEstimator {

@@ -1,5 +1,6 @@
+use crate::scoring::merged_features::MergedFeatures;
 use crf_core::plugin::{Named, named_option};
-use crf_core::{Error, Fit, FitContext, Iteration, LogLinear, MergedFeatures, Problem, Result, Stop, Trace};
+use crf_core::{Error, Fit, FitContext, Iteration, LogLinear, Problem, Result, Stop, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

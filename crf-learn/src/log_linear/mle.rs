@@ -9,7 +9,7 @@ use crate::objectives::likelihood::LikelihoodObjective;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Mle(pub Minimisation);
 
-crf_core::plugin!("learner", Mle, "mle");
+crf_core::plugin!("learner", Mle, "mle", example = "l2 = 0.1");
 
 #[typetag::serde(name = "mle")]
 impl Learner for Mle {

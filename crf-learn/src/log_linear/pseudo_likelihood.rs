@@ -12,7 +12,7 @@ use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PseudoLikelihood(pub Minimisation);
 
-crf_core::plugin!("learner", PseudoLikelihood, "pseudo-likelihood");
+crf_core::plugin!("learner", PseudoLikelihood, "pseudo-likelihood", example = "l2 = 0.1");
 
 #[typetag::serde(name = "pseudo-likelihood")]
 impl Learner for PseudoLikelihood {

@@ -1,8 +1,9 @@
 use std::ops::Range;
 
+use crate::scoring::scorer::Scorer;
 use crf_core::{
     ConstrainedTables, Dataset, EncodedDataset, Error, Forbidden, Inference, Label, Potentials, Problem,
-    Result, Scorer, Scratch,
+    Result, Scratch,
 };
 use rayon::prelude::*;
 

@@ -55,7 +55,7 @@ impl Default for PassiveAggressive {
     }
 }
 
-crf_core::plugin!("learner", PassiveAggressive, "passive-aggressive");
+crf_core::plugin!("learner", PassiveAggressive, "passive-aggressive", example = r#"slack = "squared""#);
 
 #[typetag::serde(name = "passive-aggressive")]
 impl Learner for PassiveAggressive {

@@ -31,7 +31,7 @@ impl Default for Perceptron {
     }
 }
 
-crf_core::plugin!("learner", Perceptron, "perceptron");
+crf_core::plugin!("learner", Perceptron, "perceptron", example = "epochs = 3");
 
 #[typetag::serde(name = "perceptron")]
 impl Learner for Perceptron {

@@ -41,7 +41,7 @@ impl Default for SsvmFrankWolfe {
     }
 }
 
-crf_core::plugin!("learner", SsvmFrankWolfe, "ssvm-frank-wolfe");
+crf_core::plugin!("learner", SsvmFrankWolfe, "ssvm-frank-wolfe", example = "c = 0.1");
 
 const TAG: &str = "ssvm-frank-wolfe";
 

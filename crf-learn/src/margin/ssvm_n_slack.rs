@@ -14,7 +14,7 @@ use crate::margin::training_loop::{IterativeLearner, Progress};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmNSlack(pub Ssvm);
 
-crf_core::plugin!("learner", SsvmNSlack, "ssvm-n-slack");
+crf_core::plugin!("learner", SsvmNSlack, "ssvm-n-slack", example = "c = 0.1");
 
 /// The quadratic program is solved to this fraction of the gap that there was before it.
 const PRECISION: f64 = 0.1;

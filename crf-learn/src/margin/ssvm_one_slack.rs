@@ -15,7 +15,17 @@ use crate::margin::training_loop::{IterativeLearner, Progress};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmOneSlack(pub Ssvm);
 
-crf_core::plugin!("learner", SsvmOneSlack, "ssvm-one-slack");
+crf_core::plugin!(
+    "learner",
+    SsvmOneSlack,
+    "ssvm-one-slack",
+    example = "
+c = 0.1
+
+[margin]
+costs = { rain = 2.0 }
+"
+);
 
 /// The quadratic program is solved to this fraction of the gap that there was before it.
 const PRECISION: f64 = 0.01;

@@ -20,7 +20,15 @@ use crate::training::shuffled_order::ShuffledOrder;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmSubgradient(pub Ssvm);
 
-crf_core::plugin!("learner", SsvmSubgradient, "ssvm-subgradient");
+crf_core::plugin!(
+    "learner",
+    SsvmSubgradient,
+    "ssvm-subgradient",
+    example = "
+c = 0.1
+iterations = 20
+"
+);
 
 #[typetag::serde(name = "ssvm-subgradient")]
 impl Learner for SsvmSubgradient {

@@ -328,8 +328,8 @@ impl Kernel for Backward<'_> {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::common::{Draw, Encoded, data};
     use crf_core::Seed;
+    use crf_testing::problems::{Draw, Encoded, data};
 
     #[test]
     fn slopes_match_differences_whether_units_rest_or_not() {

@@ -96,7 +96,20 @@ impl Default for NeuralChain {
     }
 }
 
-crf_core::plugin!("learner", NeuralChain, "neural-chain");
+crf_core::plugin!(
+    "learner",
+    NeuralChain,
+    "neural-chain",
+    example = r#"
+hidden = [16]
+epochs = 5
+
+[pairwise]
+by = "pseudo-likelihood"
+optimizer = { type = "adam", rate = 0.09, batch = 5 }
+stop = { iterations = 20 }
+"#
+);
 
 #[typetag::serde(name = "neural-chain")]
 impl Learner for NeuralChain {

@@ -207,8 +207,9 @@ struct Memory {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::common::{Draw, Encoded, INFERENCE, data, random_weights, slope_error};
     use crate::objectives::sharded::Sharded;
+    use crf_testing::problems::{Draw, Encoded, data, random_weights, slope_error};
+    use crf_testing::runs::INFERENCE;
     use rand::RngExt as _;
     use std::sync::Arc;
 
@@ -230,12 +231,18 @@ mod tests {
             let mut rng = Seed::new(seed).rng();
             let mut w: Vec<f64> = (0..net.len()).map(|_| rng.random_range(-1.0..1.0)).collect();
             let classifier = Classifier::new(&net, &encoded.corpus, 0.0, &Seed::new(1)).unwrap();
-            let error = slope_error(Sharded::new(classifier), &w);
+            let error = {
+                let mut f = Sharded::new(classifier);
+                slope_error(|w, gradient| f.evaluate(w, gradient).unwrap(), &w)
+            };
             assert!(error < 1e-5, "classifier, seed {seed}: {error}");
             w.extend(random_weights(&pairs, 0.5, seed));
             let problem = Problem { map: &pairs, ..encoded.problem(&INFERENCE) };
             let joint = Joint::new(&net, &problem, 0.0, &Seed::new(1)).unwrap();
-            let error = slope_error(Sharded::new(joint), &w);
+            let error = {
+                let mut f = Sharded::new(joint);
+                slope_error(|w, gradient| f.evaluate(w, gradient).unwrap(), &w)
+            };
             assert!(error < 1e-5, "joint, seed {seed}: {error}");
         }
     }

@@ -1,4 +1,5 @@
-use crf_core::{Beliefs, Bound, Error, Forbidden, Inference, Label, Problem, Result, Scorer};
+use crate::scoring::scorer::Scorer;
+use crf_core::{Beliefs, Bound, Error, Forbidden, Inference, Label, Problem, Result};
 
 use crate::objectives::fixed_scores::{FixedScores, add_scores, score};
 use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};

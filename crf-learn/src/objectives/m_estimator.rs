@@ -2,8 +2,9 @@ mod centred_patches;
 
 use std::ops::Range;
 
+use crate::scoring::scorer::Scorer;
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{EncodedDataset, Error, FeatureMap, Problem, Result, Scorer, Scratch};
+use crf_core::{EncodedDataset, Error, FeatureMap, Problem, Result, Scratch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

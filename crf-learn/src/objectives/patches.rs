@@ -1,7 +1,6 @@
+use crate::scoring::scorer::Scorer;
 use crf_core::simd::{Kernel, dispatch};
-use crf_core::{
-    EdgeBeliefs, Forbidden, Incidence, Label, Potentials, Problem, Result, Scorer, Shape, Tables,
-};
+use crf_core::{EdgeBeliefs, Forbidden, Incidence, Label, Potentials, Problem, Result, Shape, Tables};
 
 use crate::objectives::fixed_scores::{FixedScores, add_scores};
 use crate::objectives::labels::{all_labels, refuse_foreign};

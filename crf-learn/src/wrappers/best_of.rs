@@ -26,7 +26,12 @@ impl Default for BestOf {
     }
 }
 
-crf_core::plugin!("learner", BestOf, "best-of");
+crf_core::plugin!(
+    "learner",
+    BestOf,
+    "best-of",
+    example = r#"learners = [{ type = "mle", l2 = 0.1 }, { type = "mle", l2 = 10.0 }]"#
+);
 
 #[typetag::serde(name = "best-of")]
 impl Learner for BestOf {

@@ -15,7 +15,15 @@ pub struct Fixed {
     pub weights: BTreeMap<String, f64>,
 }
 
-crf_core::plugin!("learner", Fixed, "fixed");
+crf_core::plugin!(
+    "learner",
+    Fixed,
+    "fixed",
+    example = r#"
+[weights]
+"y=*" = 1.0
+"#
+);
 
 #[typetag::serde(name = "fixed")]
 impl Learner for Fixed {

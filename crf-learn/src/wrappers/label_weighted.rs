@@ -41,7 +41,15 @@ pub enum Rule {
     Balanced,
 }
 
-crf_core::plugin!("learner", LabelWeighted, "label-weighted");
+crf_core::plugin!(
+    "learner",
+    LabelWeighted,
+    "label-weighted",
+    example = r#"
+labels = "balanced"
+learner = { type = "mle", l2 = 0.1 }
+"#
+);
 
 #[typetag::serde(name = "label-weighted")]
 impl Learner for LabelWeighted {

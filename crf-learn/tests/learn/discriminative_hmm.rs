@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, INFERENCE, data, on_threads, quiet, text};
 use crf_core::{Dataset, Decode, Features, Fit, Learner, Problem, Stop, evaluate};
 use crf_learn::{DiscriminativeHmm, Hmm, Mle};
+use crf_testing::problems::{Draw, data};
+use crf_testing::runs::{INFERENCE, on_threads, quiet, text};
 use proptest::prelude::*;
 
 /// Trains on data, and says how likely the labels then are given the observations.

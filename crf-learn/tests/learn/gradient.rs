@@ -1,12 +1,13 @@
 //! The likelihood's gradient against central differences, for every kind of feature.
 
-use crate::common::{Draw, Encoded, INFERENCE, data};
 use crf_core::{Constraints, Dataset, Problem, Result};
 use crf_learn::CostFunction as _;
 use crf_learn::{
     Form, LikelihoodObjective, MEstimatorObjective, Objective, Penalised, Penalty, Point,
     PseudoLikelihoodObjective, ReferenceDistribution, Sharded,
 };
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::INFERENCE;
 use proptest::prelude::*;
 
 /// Feature lists that together hold every prototype, as state and as transition features.

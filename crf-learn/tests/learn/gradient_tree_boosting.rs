@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, log_loss, quiet, text, trained};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, Features, Learner, Model, Problem,
     Schema, Seed, Source, Stop, Value, evaluate,
 };
 use crf_datasets::{CoupledChains, Hyphen};
 use crf_learn::{Gradient, GradientTreeBoosting, Leaf};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, log_loss, quiet, text, trained};
 
 const FEATURES: &str = r#"["transition", {"state": "value"}, {"state": "equals"}]"#;
 const ALL: [Gradient; 4] =

@@ -3,7 +3,6 @@
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Encoded, quiet, random_weights, slope_error};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Edge, Graph, Inference, Learner as _, NodeKind,
     Relation, Schema, Seed, Source as _, Value,
@@ -11,6 +10,8 @@ use crf_core::{
 use crf_datasets::PottsGrid;
 use crf_inference::{BeliefPropagation, JunctionTree};
 use crf_learn::{Fixed, LikelihoodObjective, Minimisation, Mle, Sharded, StopRule};
+use crf_testing::problems::{Encoded, random_weights, slope_error};
+use crf_testing::runs::quiet;
 use proptest::prelude::*;
 use tracing::field::{Field, Visit};
 use tracing::subscriber::{Interest, with_default};
@@ -47,8 +48,8 @@ fn trees(nodes: u32, labels: u32, seed: u64) -> Dataset {
 
 /// The largest difference of the likelihood's gradient and central differences, at random weights.
 fn gradient_error(encoded: &Encoded, inference: &dyn Inference, seed: u64) -> f64 {
-    let f = Sharded::new(LikelihoodObjective::new(&encoded.problem(inference)).unwrap());
-    slope_error(f, &random_weights(&encoded.map, 0.3, seed))
+    let mut f = Sharded::new(LikelihoodObjective::new(&encoded.problem(inference)).unwrap());
+    slope_error(|w, gradient| f.evaluate(w, gradient).unwrap(), &random_weights(&encoded.map, 0.3, seed))
 }
 
 /// The weights that maximum likelihood finds by an inference.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, INFERENCE, data, quiet};
 use crf_core::{
     Beliefs, EdgeBeliefs, EncodedDataset, Features, Inference as _, Learner as _, Model, Problem, Scratch,
 };
 use crf_learn::{Emission, Hmm, HmmModel};
+use crf_testing::problems::{Draw, data};
+use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
 
 fn features(list: &str) -> Features {

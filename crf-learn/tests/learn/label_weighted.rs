@@ -1,8 +1,9 @@
 //! Weights of labels: the same as sequences that come so many times.
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet, text};
 use crf_core::{Dataset, Learner};
 use crf_inference::BeliefPropagation;
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet, text};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}]"#;

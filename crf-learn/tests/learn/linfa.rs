@@ -1,10 +1,11 @@
 //! The learners behind linfa's traits.
 #![cfg(feature = "linfa")]
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Decode, Learner as _, evaluate};
 use crf_learn::linfa::{Chain, ChainError, FittedChain, Sequences};
 use crf_learn::{Minimisation, Mle, NeuralChain, Perceptron};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet};
 use linfa::DatasetBase;
 use linfa::prelude::ToConfusionMatrix as _;
 use linfa::traits::{Fit, Predict as _};

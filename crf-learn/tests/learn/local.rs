@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Decode, Features, Label, Learner, Problem, Seed, Source as _, Stop, evaluate};
 use crf_datasets::{CoupledChains, Ocr};
 use crf_inference::JunctionTree;
 use crf_learn::{Logistic, Minimisation, Mle, PseudoLikelihood, StopRule, Svc};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;

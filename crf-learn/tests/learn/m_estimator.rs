@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, Features, Inference as _, Learner,
     LogLinear, Model as _, Problem, Schema, Scratch, Seed, Source as _, Value, evaluate,
@@ -13,6 +12,8 @@ use crf_learn::{
     Form, LikelihoodObjective, MEstimator, MEstimatorObjective, Minimisation, Mle, Objective,
     PseudoLikelihood, Reference, ReferenceDistribution, Sharded,
 };
+use crf_testing::problems::{Draw, Encoded, data, random_weights};
+use crf_testing::runs::{INFERENCE, quiet};
 use rand::RngExt as _;
 
 const REFERENCES: [Reference; 3] = [Reference::Uniform, Reference::Frequencies, Reference::Local];

@@ -1,9 +1,4 @@
 //! The tests of learners, in one program: each of its own would be linked with all of the toolkit anew.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-#[path = "../common/mod.rs"]
-mod common;
-
 mod discriminative_hmm;
 mod gradient;
 mod gradient_tree_boosting;
@@ -19,6 +14,7 @@ mod ocr;
 mod optimum;
 mod patches;
 mod perceptron;
+mod scoring;
 mod ssvm;
 mod stochastic;
 mod virtual_evidence_boosting;

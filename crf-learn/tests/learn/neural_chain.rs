@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet, text, trained};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Decode, EncodedDataset, Features, Fit, Learner,
     Model, Problem, Schema, Seed, Source as _, Stop, Value, evaluate,
 };
 use crf_datasets::{CoupledChains, Ocr};
 use crf_learn::{Adam, By, Minimisation, Mle, NeuralChain, Optimizer, Pairwise, StopRule, Training};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet, text, trained};
 use rand::RngExt as _;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}]"#;

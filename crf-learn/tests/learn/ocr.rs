@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::common::{INFERENCE, quiet};
 use crf_core::{Decode, Features, Iteration, Learner, Problem, Seed, Source as _, evaluate};
 use crf_datasets::Ocr;
 use crf_learn::{Perceptron, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack, SsvmSubgradient};
+use crf_testing::runs::{INFERENCE, quiet};
 
 #[test]
 #[ignore = "needs CRF_DATA"]

@@ -1,6 +1,7 @@
 //! Trained weights against the conditions that only an optimum fulfils.
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet, random_weights, slope_error};
 use crf_core::{
     Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Edge, Graph, Label, Learner as _, LogLinear,
     Model as _, NodeKind, Relation, Schema, Scratch, Seed, Value,
@@ -12,6 +11,8 @@ use crf_learn::{
     Form, LikelihoodObjective, MEstimatorObjective, Minimisation, Objective, PseudoLikelihood,
     PseudoLikelihoodObjective, ReferenceDistribution, Sharded,
 };
+use crf_testing::problems::{Draw, Encoded, data, random_weights, slope_error};
+use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
 
 /// One table for all edges of a relation, few tables, and a table for each edge.
@@ -147,7 +148,10 @@ proptest! {
         let objective = || PseudoLikelihoodObjective::new(&encoded.problem(&INFERENCE)).unwrap();
         let (got, want) = (value(objective(), &w), pseudo_likelihood(&encoded, &w));
         prop_assert!((got - want).abs() <= 1e-9 * (1.0 + want.abs()), "{got} vs {want}");
-        let error = slope_error(Sharded::new(objective()), &w);
+        let error = {
+ let mut f = Sharded::new(objective());
+ slope_error(|w, gradient| f.evaluate(w, gradient).unwrap(), &w)
+ };
         prop_assert!(error < 1e-5, "{error}");
     }
 
@@ -159,7 +163,10 @@ proptest! {
                 let objective = || MEstimatorObjective::new(form, &rho, &encoded.problem(&INFERENCE)).unwrap();
                 let (got, want) = (value(objective(), &w), m_estimator(&encoded, &w, form, &shares));
                 prop_assert!((got - want).abs() <= 1e-9 * (1.0 + want.abs()), "{form:?} {rho:?}: {got} vs {want}");
-                let error = slope_error(Sharded::new(objective()), &w);
+                let error = {
+ let mut f = Sharded::new(objective());
+ slope_error(|w, gradient| f.evaluate(w, gradient).unwrap(), &w)
+ };
                 prop_assert!(error < 1e-4 * (1.0 + want.abs()), "{form:?} {rho:?}: {error}");
             }
         }

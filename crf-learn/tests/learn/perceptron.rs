@@ -1,11 +1,10 @@
 //! The perceptron against a plain one that keeps every weight vector, and its rules for stopping.
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
-use crf_core::{
-    Constraints, Inference as _, Label, Learner as _, Problem, Scorer, Scratch, Seed, Source as _, Stop,
-};
+use crf_core::{Constraints, Inference as _, Label, Learner as _, Problem, Scratch, Seed, Source as _, Stop};
 use crf_datasets::Separable;
-use crf_learn::{Minimisation, Mle, Perceptron};
+use crf_learn::{Minimisation, Mle, Perceptron, Scorer};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
 use rand::seq::SliceRandom as _;
 

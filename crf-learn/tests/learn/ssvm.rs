@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet};
 use crf_core::{
     Alphabet, Constraints, Dataset, DatasetBuilder, Decode, Inference, Label, Learner, Problem, Schema,
-    Scorer, Scratch, Stop, Trace, Value, evaluate, oracle,
+    Scratch, Stop, Trace, Value, evaluate, oracle,
 };
 use crf_inference::{BeliefPropagation, DualDecomposition, Enumeration, JunctionTree};
 use crf_learn::{
-    Loss, Margin, PassiveAggressive, Slack, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack, SsvmSubgradient,
+    Loss, Margin, PassiveAggressive, Scorer, Slack, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack,
+    SsvmSubgradient,
 };
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, on_threads, quiet};
 use proptest::prelude::*;
 
 const FEATURES: [&str; 2] = [

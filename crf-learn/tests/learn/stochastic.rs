@@ -1,12 +1,13 @@
 //! Optimizers that go from batch to batch, against those that look at all data.
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet, random_weights};
 use crf_core::{Learner, Problem, Result};
 use crf_learn::{
     Adam, Form, LikelihoodObjective, MEstimator, MEstimatorObjective, Minimisation, Mle, Objective,
     Optimizer, PseudoLikelihood, PseudoLikelihoodObjective, ReferenceDistribution, Sgd, Sharded,
     StepSchedule, StopRule,
 };
+use crf_testing::problems::{Draw, Encoded, data, random_weights};
+use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"transition": "value"}]"#;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, log_loss, on_threads, quiet, text};
 use crf_core::{Decode, Error, Features, Inference, Learner, Model, Problem, Seed, Source, Stop, evaluate};
 use crf_datasets::{CoupledChains, ExtraEdges, Linked, Size, WeakObservations};
 use crf_inference::{BeliefPropagation, JunctionTree};
 use crf_learn::{BoostedHmm, BoostedRandomField, LogitBoost, VirtualEvidenceBoosting};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, log_loss, on_threads, quiet, text};
 
 const FEATURES: &str = r#"["transition", {"state": "value"}, {"state": "equals"}]"#;
 const LOCAL: &str = r#"[{"state": "value"}, {"state": "equals"}]"#;

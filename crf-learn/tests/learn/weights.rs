@@ -1,11 +1,12 @@
 //! A sequence that counts twice is as good as the sequence twice.
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{Dataset, DatasetBuilder, Fit, Learner, Value};
 use crf_learn::{
     Emission, Form, Hmm, Logistic, MEstimator, Minimisation, Mle, PseudoLikelihood, Reference, Ssvm,
     SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack, StopRule,
 };
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet};
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}]"#;
 

@@ -12,7 +12,7 @@ use crate::candidates::path_reporter::{Emit, PathReporter};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LogitBoost(pub crf_learn::LogitBoost);
 
-crf_core::plugin!("selector", LogitBoost, "logit-boost");
+crf_core::plugin!("selector", LogitBoost, "logit-boost", example = "rounds = 10");
 
 #[typetag::serde(name = "logit-boost")]
 impl Selector for LogitBoost {

@@ -21,7 +21,7 @@ pub struct Grafting {
     pub rounds: ForwardSettings,
 }
 
-crf_core::plugin!("selector", Grafting, "grafting");
+crf_core::plugin!("selector", Grafting, "grafting", example = "per_round = 8");
 
 #[typetag::serde(name = "grafting")]
 impl Selector for Grafting {

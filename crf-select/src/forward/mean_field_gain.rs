@@ -83,7 +83,7 @@ pub enum Positions {
     Mistakes,
 }
 
-crf_core::plugin!("selector", MeanFieldGain, "mean-field-gain");
+crf_core::plugin!("selector", MeanFieldGain, "mean-field-gain", example = r#"neighbours = "likely""#);
 
 #[typetag::serde(name = "mean-field-gain")]
 impl Selector for MeanFieldGain {

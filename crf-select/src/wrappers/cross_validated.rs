@@ -33,7 +33,15 @@ impl Default for CrossValidated {
     }
 }
 
-crf_core::plugin!("selector", CrossValidated, "cross-validated");
+crf_core::plugin!(
+    "selector",
+    CrossValidated,
+    "cross-validated",
+    example = r#"
+of = "grafting"
+folds = 2
+"#
+);
 
 #[typetag::serde(name = "cross-validated")]
 impl Selector for CrossValidated {

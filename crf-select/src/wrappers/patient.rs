@@ -28,7 +28,7 @@ impl Default for Patient {
     }
 }
 
-crf_core::plugin!("selector", Patient, "patient");
+crf_core::plugin!("selector", Patient, "patient", example = r#"of = "l1-path""#);
 
 #[typetag::serde(name = "patient")]
 impl Selector for Patient {

@@ -14,7 +14,8 @@ use crf_select::{
 };
 use rand::RngExt as _;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet};
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
 

@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::common::{Draw, Encoded, INFERENCE, data, quiet};
 use crf_core::{
     Alphabet, Channel, ChannelKind, DatasetBuilder, Learner as _, Problem, Schema, Selector, Stop, Value,
 };
 use crf_learn::{LikelihoodObjective, Minimisation, Mle, Sharded, StopRule};
 use crf_select::{ForwardSettings, ForwardWrapper, Grafting, L1Path, LambdaPath};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;

@@ -12,7 +12,8 @@ use crf_select::{AsSelected, CrossValidated, TriedCandidate, choose};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
-use crate::common::{Draw, Encoded, INFERENCE, data, on_threads, quiet};
+use crf_testing::problems::{Draw, Encoded, data};
+use crf_testing::runs::{INFERENCE, on_threads, quiet};
 
 /// Selectors that choose, as configs name them.
 const SELECTORS: [&str; 10] = [

@@ -19,7 +19,12 @@ pub struct Conjunction {
     pub of: Vec<Box<dyn Prototype>>,
 }
 
-crate::plugin!("prototype", Conjunction, "conjunction");
+crate::plugin!(
+    "prototype",
+    Conjunction,
+    "conjunction",
+    example = r#"of = ["value", { type = "equals", channels = ["coin"] }]"#
+);
 
 #[typetag::serde(name = "conjunction")]
 impl Prototype for Conjunction {

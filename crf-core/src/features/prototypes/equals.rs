@@ -16,7 +16,7 @@ pub struct Equals {
     pub symbols: Vec<String>,
 }
 
-crate::plugin!("prototype", Equals, "equals");
+crate::plugin!("prototype", Equals, "equals", example = r#"channels = ["coin"]"#);
 
 #[typetag::serde(name = "equals")]
 impl Prototype for Equals {

@@ -27,7 +27,15 @@ impl Default for Lag {
     }
 }
 
-crate::plugin!("prototype", Lag, "lag");
+crate::plugin!(
+    "prototype",
+    Lag,
+    "lag",
+    example = r#"
+by = [1]
+of = "value"
+"#
+);
 
 #[typetag::serde(name = "lag")]
 impl Prototype for Lag {

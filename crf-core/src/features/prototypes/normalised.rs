@@ -28,7 +28,7 @@ impl Default for Normalised {
     }
 }
 
-crate::plugin!("prototype", Normalised, "normalised");
+crate::plugin!("prototype", Normalised, "normalised", example = r#"of = "value""#);
 
 #[typetag::serde(name = "normalised")]
 impl Prototype for Normalised {

@@ -28,7 +28,15 @@ impl Default for Power {
     }
 }
 
-crate::plugin!("prototype", Power, "power");
+crate::plugin!(
+    "prototype",
+    Power,
+    "power",
+    example = r#"
+degrees = [2]
+of = "value"
+"#
+);
 
 #[typetag::serde(name = "power")]
 impl Prototype for Power {

@@ -34,7 +34,7 @@ impl Default for Relational {
     }
 }
 
-crate::plugin!("prototype", Relational, "relational");
+crate::plugin!("prototype", Relational, "relational", example = r#"rules = ["speed(i)<0.2 for i in cloud"]"#);
 
 impl Relational {
     fn read(&self) -> Result<Rules<'_>> {

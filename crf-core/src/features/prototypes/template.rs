@@ -41,7 +41,7 @@ impl Default for Template {
     }
 }
 
-crate::plugin!("prototype", Template, "template");
+crate::plugin!("prototype", Template, "template", example = r#"templates = ["word[0]"]"#);
 
 #[typetag::serde(name = "template")]
 impl Prototype for Template {

@@ -44,7 +44,15 @@ impl Default for Threshold {
     }
 }
 
-crate::plugin!("prototype", Threshold, "threshold");
+crate::plugin!(
+    "prototype",
+    Threshold,
+    "threshold",
+    example = r#"
+quantiles = 3
+of = "value"
+"#
+);
 
 #[typetag::serde(name = "threshold")]
 impl Prototype for Threshold {

@@ -83,7 +83,7 @@ impl Default for Window {
     }
 }
 
-crate::plugin!("prototype", Window, "window");
+crate::plugin!("prototype", Window, "window", example = r#"of = "value""#);
 
 #[typetag::serde(name = "window")]
 impl Prototype for Window {

@@ -98,8 +98,9 @@ mod tests {
     use super::*;
     use crate::boosting::gradient_tree_boosting::likelihood_loss::LikelihoodLoss;
     use crate::boosting::gradient_tree_boosting::pseudo_likelihood_loss::{Ahead, PseudoLikelihoodLoss};
-    use crate::common::{Draw, Encoded, INFERENCE, data};
     use crf_core::{OwnedPotentials, Seed};
+    use crf_testing::problems::{Draw, Encoded, data};
+    use crf_testing::runs::INFERENCE;
     use rand::RngExt as _;
 
     /// A functional whose scores can be moved one by one.

@@ -276,8 +276,8 @@ impl Grower<'_> {
 mod tests {
     use super::*;
     use crate::boosting::trees::Symbols;
-    use crate::common::{Draw, Encoded, data};
     use crf_core::Seed;
+    use crf_testing::problems::{Draw, Encoded, data};
     use proptest::prelude::*;
 
     const LABELS: u16 = 3;

@@ -1,0 +1,3 @@
+mod bags;
+mod dataset;
+mod schema_and_graph;

@@ -1,0 +1,4 @@
+mod files;
+mod format_faults;
+mod formats;
+mod graphs;

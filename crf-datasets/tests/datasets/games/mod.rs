@@ -1,0 +1,3 @@
+mod games;
+mod soccer;
+mod tag;

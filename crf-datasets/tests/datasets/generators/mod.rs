@@ -1,0 +1,2 @@
+mod sources;
+mod statistics;

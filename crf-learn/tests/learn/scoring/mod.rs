@@ -1,0 +1,4 @@
+mod bundles;
+mod dense_runs;
+mod merged_features;
+mod scorer;
