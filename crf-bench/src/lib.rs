@@ -19,7 +19,6 @@ mod support;
 mod error;
 mod machine;
 mod public_data;
-mod weather;
 
 pub use crate::catalogue::example::{example, experiment};
 pub use crate::catalogue::kind::{Kind, Refused};
@@ -38,7 +37,6 @@ pub use crate::results::mean_interval::MeanInterval;
 pub use crate::results::selection_path::PathPoint;
 pub use crate::results::summary::{Line, MetricColumn, Summary};
 pub use crate::support::hardware::Hardware;
-pub use crate::weather::Weather;
 
 // Plugins are named by tag only; without these lines the linker would leave them out.
 use crf_datasets as _;

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crf_bench::config::{Plan, experiment_files, load, parse};
-use crf_bench::{Cell, Kind, Weather, example, experiment};
+use crf_bench::{Cell, Kind, example, experiment};
 use crf_core::{
     Beliefs, Bound, Candidate, Decode, EdgeBeliefs, EncodedDataset, FeatureMap, Features, FitContext,
     FittedFeatures, Inference, Iteration, Learner, Model, OwnedPotentials, Plugin, Problem, Scratch, Seed,
     Selector, Source as _, evaluate, oracle,
 };
+use crf_datasets::Weather;
 use crf_datasets::{Format, Text};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};

@@ -40,6 +40,7 @@ pub use crate::generators::state_or_transition::StateOrTransition;
 pub use crate::generators::support::size::Size;
 pub use crate::generators::weak_observations::WeakObservations;
 pub use crate::generators::weakly_relevant::WeaklyRelevant;
+pub use crate::generators::weather::Weather;
 pub use crate::recorded::activity_older::{ActivityOlder, Room};
 pub use crate::recorded::file::File;
 pub use crate::recorded::gesture_phase::GesturePhase;

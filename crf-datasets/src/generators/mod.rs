@@ -16,3 +16,4 @@ pub(crate) mod state_or_transition;
 pub(crate) mod support;
 pub(crate) mod weak_observations;
 pub(crate) mod weakly_relevant;
+pub(crate) mod weather;
