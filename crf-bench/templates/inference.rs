@@ -1,4 +1,4 @@
-use crf_core::{Beliefs, Decoded, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape};
+use crf_core::{Decoded, Error, Inference, Label, Potentials, Result, Scratch, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,6 @@ impl Inference for NewPlugin {
 
     fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
         Ok(())
-    }
-
-    fn infer(&self, _p: &Potentials<'_>, _out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
-        Err(Error::Unsupported { tag: "new-plugin", what: "computes no marginals".to_owned() })
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {

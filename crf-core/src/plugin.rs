@@ -72,22 +72,23 @@ pub enum Named {
     Table(std::collections::BTreeMap<String, serde_json::Value>),
 }
 
-/// What a config may write as a bare name or as a table.
-pub trait NameOrTable<'de>: Sized {
-    /// The table.
-    type Table: Deserialize<'de>;
-    /// What is expected, in words.
+/// A setting that a config may write as a bare name or as a table.
+///
+/// A struct whose table has its own fields derives `Deserialize` with `#[serde(remote = "Self")]`, which makes
+/// `Struct::deserialize` the reader of the table, and implements the trait `Deserialize` by [`name_or`].
+pub trait NameOr<'de>: Sized {
+    /// The forms that are read, in words.
     const EXPECTING: &'static str;
-    /// What a bare name stands for.
+    /// The setting that a bare name stands for.
     fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E>;
-    /// What a table stands for.
-    fn from_table<E: serde::de::Error>(table: Self::Table) -> Result<Self, E>;
+    /// Reads a table.
+    fn from_table<D: Deserializer<'de>>(table: D) -> Result<Self, D::Error>;
 }
 
-/// Reads what is written as a bare name or as a table.
-pub fn name_or_table<'de, D: Deserializer<'de>, T: NameOrTable<'de>>(deserializer: D) -> Result<T, D::Error> {
+/// Reads a setting that is written as a bare name or as a table.
+pub fn name_or<'de, D: Deserializer<'de>, T: NameOr<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Either<T>(PhantomData<T>);
-    impl<'de, T: NameOrTable<'de>> Visitor<'de> for Either<T> {
+    impl<'de, T: NameOr<'de>> Visitor<'de> for Either<T> {
         type Value = T;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str(T::EXPECTING)
@@ -96,7 +97,7 @@ pub fn name_or_table<'de, D: Deserializer<'de>, T: NameOrTable<'de>>(deserialize
             T::from_name(name)
         }
         fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-            T::from_table(T::Table::deserialize(MapAccessDeserializer::new(map))?)
+            T::from_table(MapAccessDeserializer::new(map))
         }
     }
     deserializer.deserialize_any(Either(PhantomData))
@@ -104,20 +105,17 @@ pub fn name_or_table<'de, D: Deserializer<'de>, T: NameOrTable<'de>>(deserialize
 
 /// Reads a plugin that is written as a table with a `type`, or as its bare name when all defaults will do.
 pub fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
-    struct NameOrTable<T>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for NameOrTable<T> {
-        type Value = T;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a plugin: its name, or a table with a `type`")
+    struct Tagged<T>(T);
+    impl<'de, T: Deserialize<'de>> NameOr<'de> for Tagged<T> {
+        const EXPECTING: &'static str = "a plugin: its name, or a table with a `type`";
+        fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E> {
+            T::deserialize(MapDeserializer::new(std::iter::once(("type", name)))).map(Tagged)
         }
-        fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<T, E> {
-            T::deserialize(MapDeserializer::new(std::iter::once(("type", name))))
-        }
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-            T::deserialize(MapAccessDeserializer::new(map))
+        fn from_table<D: Deserializer<'de>>(table: D) -> Result<Self, D::Error> {
+            T::deserialize(table).map(Tagged)
         }
     }
-    deserializer.deserialize_any(NameOrTable(PhantomData))
+    name_or(deserializer).map(|Tagged(plugin)| plugin)
 }
 
 /// [`named`] for a setting that may be left out.

@@ -1,53 +1,49 @@
 use std::path::{Path, PathBuf};
 
-use crf_core::plugin::{NameOrTable, name_or_table};
+use crf_core::plugin::{NameOr, name_or};
 use crf_core::prototypes::{One, Template};
 use crf_core::{Dataset, Error as CoreError, FeatureSpec, Features, Link, Pairs, Prototype, require};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Value;
 
 use super::KeyPath;
 use crate::error::{Error, Result};
 
 /// A file of templates as CRF++ and Wapiti read them; a config may give just its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct TemplateFile {
     /// The file.
     pub file: PathBuf,
     /// Which labels the attributes are tied to; all of them, as those programs have it, unless `observed`.
+    #[serde(default)]
     pub pairs: Pairs,
     /// Attributes that occur less often than this in the training data are dropped; at least 1.
+    #[serde(default = "once")]
     pub min_count: u32,
 }
 
-/// A template file as the config's table has it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[doc(hidden)]
-pub struct Table {
-    file: PathBuf,
-    #[serde(default)]
-    pairs: Pairs,
-    #[serde(default = "once")]
-    min_count: u32,
-}
-
-impl NameOrTable<'_> for TemplateFile {
-    type Table = Table;
+impl<'de> NameOr<'de> for TemplateFile {
     const EXPECTING: &'static str = "a template file: its name, or a table with a `file`";
 
     fn from_name<E>(file: &str) -> Result<Self, E> {
         Ok(TemplateFile { file: file.into(), pairs: Pairs::default(), min_count: once() })
     }
 
-    fn from_table<E>(Table { file, pairs, min_count }: Table) -> Result<Self, E> {
-        Ok(TemplateFile { file, pairs, min_count })
+    fn from_table<D: Deserializer<'de>>(table: D) -> Result<Self, D::Error> {
+        TemplateFile::deserialize(table)
+    }
+}
+
+impl Serialize for TemplateFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        TemplateFile::serialize(self, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for TemplateFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        name_or_table(deserializer)
+        name_or(deserializer)
     }
 }
 

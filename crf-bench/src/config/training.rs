@@ -65,13 +65,14 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether the training, or one that it is chosen from, stops when holdout data say so.
-    pub(crate) fn watches_holdout(&self) -> Result<bool> {
-        let config = self.training.resolved().map_err(Error::format("config"))?;
-        let candidates = self.candidates.iter().flat_map(|candidates| &candidates.points);
-        let patience = KeyPath::of(["learner", "patience"]);
-        let watches = |config: &Value| patience.get(config).and_then(Value::as_integer).unwrap_or(0) > 0;
-        Ok(watches(&config) || candidates.map(|(_, config)| config).any(watches))
+    /// True if the training, or one that it is chosen from, watches validation data.
+    pub(crate) fn watches_validation(&self) -> Result<bool> {
+        let mut watches = self.training.learner.watches_validation();
+        for (_, config) in self.candidates.iter().flat_map(|candidates| &candidates.points) {
+            let training = Training::read(config).map_err(Error::format("config"))?;
+            watches |= training.learner.watches_validation();
+        }
+        Ok(watches)
     }
 }
 

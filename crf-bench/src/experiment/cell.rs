@@ -133,9 +133,9 @@ fn run_method(
     let problem = Problem { valid: holdout.as_ref(), ..Problem::new(&train, &map, &*method.inference) };
     let along = |model: &dyn Model| measure(&experiment.path, model, &test, method, None, None);
     let along: Option<&dyn Fn(&dyn Model) -> _> = Some(&along as _).filter(|_| !experiment.path.is_empty());
-    let (selection, is_known) = match method.selector.typetag_name() {
-        "none" => (SelectionCache::none(&map), false),
-        _ => selections.of(method, &problem, &of_selection, along)?,
+    let (selection, is_known) = match method.selector.keeps_all() {
+        true => (SelectionCache::none(&map), false),
+        false => selections.of(method, &problem, &of_selection, along)?,
     };
     let clock = Instant::now();
     let start = selection.start.as_ref().map(|model| model as &dyn Model);

@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Error, Inference, Label, OwnedPotentials, Result,
-    Scratch, Shape, Stop,
+    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Inference, Label, OwnedPotentials, Result, Scratch,
+    Shape, Stop,
 };
 use serde::Serialize;
 
@@ -47,11 +47,10 @@ pub fn answer(
     let mut node = vec![0.0; p.node().len()];
     let mut edge = vec![0.0; if edge_marginals { shape.edge_offset(shape.n_edges()) } else { 0 }];
     let per_edge = if edge_marginals { EdgeBeliefs::PerEdge(&mut edge) } else { EdgeBeliefs::None };
-    let log_z = match inference.infer(&p, &mut Beliefs { node: &mut node, edge: per_edge }, scratch) {
-        // The shape is one that it answers, so it is marginals that it does not give.
-        Err(Error::Unsupported { .. }) if !edge_marginals => None,
-        told => Some(told?),
-    };
+    let marginals =
+        if edge_marginals { Some(inference.require_marginals()?) } else { inference.as_marginals() };
+    let mut beliefs = Beliefs { node: &mut node, edge: per_edge };
+    let log_z = marginals.map(|marginals| marginals.marginals(&p, &mut beliefs, scratch)).transpose()?;
     let mut map = vec![0; shape.n_nodes()];
     let Decoded { score, upper, convergence } = inference.decode(&p, &mut map, scratch)?;
     let Convergence { stop, sweeps, residual } = log_z.map_or(convergence, |log_z| log_z.convergence);

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Beliefs, Candidate, Channel, ChannelKind, DatasetBuilder, Decoded, Error, Fit, FitContext,
-    Inference, Label, Learner, LogLinear, LogZ, Potentials, Problem, Result, Schema, Scratch, Seed, Selector,
-    Shape, Source, Splits, Stop, Trace, Value, require,
+    Alphabet, Candidate, Channel, ChannelKind, DatasetBuilder, Decoded, Fit, FitContext, Inference, Label,
+    Learner, LogLinear, Potentials, Problem, Result, Schema, Scratch, Seed, Selector, Shape, Source, Splits,
+    Stop, Trace, Value, require,
 };
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
@@ -129,10 +129,6 @@ impl Inference for LabelsOnly {
 
     fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
         Ok(())
-    }
-
-    fn infer(&self, _p: &Potentials<'_>, _out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
-        Err(Error::Unsupported { tag: "labels-only", what: "has no marginals".to_owned() })
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {

@@ -10,7 +10,7 @@ use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 use crate::inference::algorithm::Inference;
 use crate::inference::answers::{Beliefs, EdgeBeliefs, LogZ};
-use crate::inference::potentials::{OwnedPotentials, Potentials};
+use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
 use crate::learning::learner::{Problem, Trace};
 use crate::models::model::{BoundModel, Model};
@@ -31,24 +31,11 @@ impl Decode {
     pub fn check(self, inference: &dyn Inference) -> Result<()> {
         match self {
             Decode::Viterbi => Ok(()),
-            Decode::Posterior => require_marginals(inference)
+            Decode::Posterior => inference
+                .require_marginals()
+                .map(|_| ())
                 .map_err(|error| error.at("`decode = \"posterior\"` needs marginals, `viterbi` does not")),
         }
-    }
-}
-
-/// Refuses an inference that finds labellings only; what it says about a single node tells.
-pub fn require_marginals(inference: &dyn Inference) -> Result<()> {
-    let mut one = OwnedPotentials::chain(1, 1, vec![0.0], vec![0.0], Vec::new());
-    let (p, mut node) = (one.view(), [0.0]);
-    // An algorithm for other graphs than this one says nothing about marginals here.
-    if inference.supports(&p.shape()).is_err() {
-        return Ok(());
-    }
-    match inference.infer(&p, &mut Beliefs { node: &mut node, edge: EdgeBeliefs::None }, &mut Scratch::new())
-    {
-        Err(refused @ Error::Unsupported { .. }) => Err(refused),
-        _ => Ok(()),
     }
 }
 
@@ -150,7 +137,7 @@ fn evaluate_bound(
     decode: Decode,
 ) -> Result<Evaluation> {
     decode.check(inference)?;
-    let scored = require_marginals(inference).is_ok();
+    let scored = inference.as_marginals().is_some();
     let answers = (0..x.len()).into_par_iter().map_init(
         || (Scratch::new(), Scratch::new()),
         |(memory, scratch), i| {

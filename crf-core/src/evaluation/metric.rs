@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 
 use crate::error::{Error, Result};
-use crate::evaluation::evaluate::{Evaluation, require_marginals};
+use crate::evaluation::evaluate::Evaluation;
 use crate::inference::algorithm::Inference;
 
 /// A number that says how good predictions are.
@@ -41,13 +41,13 @@ impl Needs {
     pub fn check(self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
         match (self, reference) {
             (Needs::Labels | Needs::Parameters | Needs::Viterbi | Needs::Training, _) => Ok(()),
-            (Needs::Probabilities, _) => require_marginals(inference),
+            (Needs::Probabilities, _) => inference.require_marginals().map(|_| ()),
             (Needs::Reference, None) => Err(Error::data(
                 "it compares with a `reference` inference, such as `junction-tree`, and there is none",
             )),
             (Needs::Reference, Some(reference)) => {
-                require_marginals(inference)?;
-                require_marginals(reference).map_err(|error| error.at("reference"))
+                inference.require_marginals()?;
+                reference.require_marginals().map(|_| ()).map_err(|error| error.at("reference"))
             }
         }
     }

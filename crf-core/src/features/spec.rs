@@ -10,7 +10,7 @@ use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::{FeatureMap, FeatureSet};
 use crate::features::prototype::{Encoder, Prototype};
 use crate::features::prototypes::{First, One};
-use crate::plugin::{NameOrTable, Named, name_or_table, named_option};
+use crate::plugin::{NameOr, Named, name_or, named_option};
 
 /// The features of a model as a config lists them.
 ///
@@ -63,8 +63,7 @@ pub enum Link {
 /// A feature as the config's table has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[doc(hidden)]
-pub struct Table {
+struct FeatureTable {
     #[serde(default, deserialize_with = "named_option")]
     state: Option<Box<dyn Prototype>>,
     #[serde(default, deserialize_with = "named_option")]
@@ -75,8 +74,7 @@ pub struct Table {
     pairs: Pairs,
 }
 
-impl NameOrTable<'_> for FeatureSpec {
-    type Table = Table;
+impl<'de> NameOr<'de> for FeatureSpec {
     const EXPECTING: &'static str =
         "a feature: `intercept`, `transition`, `start`, or a table with `state` or `transition`";
 
@@ -90,15 +88,15 @@ impl NameOrTable<'_> for FeatureSpec {
         Ok(FeatureSpec { link, of, pairs: Pairs::All })
     }
 
-    fn from_table<E: serde::de::Error>(table: Table) -> Result<Self, E> {
-        match table {
-            Table { state: Some(of), transition: None, kind, relation: None, pairs } => {
+    fn from_table<D: Deserializer<'de>>(table: D) -> Result<Self, D::Error> {
+        match FeatureTable::deserialize(table)? {
+            FeatureTable { state: Some(of), transition: None, kind, relation: None, pairs } => {
                 Ok(FeatureSpec { link: Link::State(kind), of, pairs })
             }
-            Table { state: None, transition: Some(of), kind: None, relation, pairs } => {
+            FeatureTable { state: None, transition: Some(of), kind: None, relation, pairs } => {
                 Ok(FeatureSpec { link: Link::Transition(relation), of, pairs })
             }
-            _ => Err(E::custom(
+            _ => Err(serde::de::Error::custom(
                 "a feature has either `state` (with an optional `kind`) or `transition` (with an optional `relation`)",
             )),
         }
@@ -107,7 +105,7 @@ impl NameOrTable<'_> for FeatureSpec {
 
 impl<'de> Deserialize<'de> for FeatureSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        name_or_table(deserializer)
+        name_or(deserializer)
     }
 }
 

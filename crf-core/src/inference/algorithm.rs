@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 
 use crate::data::graph::Shape;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::inference::answers::{Beliefs, Decoded, LogZ};
 use crate::inference::messages::MessagePassing;
 use crate::inference::potentials::Potentials;
@@ -18,10 +18,12 @@ pub trait Inference: Debug + Send + Sync {
     fn check(&self) -> Result<()>;
     /// Says whether graphs of this shape can be answered, and what could answer them if not.
     fn supports(&self, shape: &Shape<'_>) -> Result<()>;
-    /// Fills `out` with marginals and returns log Z.
-    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ>;
     /// Fills `labels` with the most likely labelling it can find.
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded>;
+    /// Marginals and log Z, if the algorithm computes them.
+    fn as_marginals(&self) -> Option<&dyn Marginals> {
+        None
+    }
     /// The k most likely labellings, if the algorithm can list them.
     fn as_k_best(&self) -> Option<&dyn KBest> {
         None
@@ -34,6 +36,25 @@ pub trait Inference: Debug + Send + Sync {
     fn as_message_passing(&self) -> Option<&dyn MessagePassing> {
         None
     }
+    /// [`Inference::as_marginals`], or an error that says that this algorithm finds labellings only.
+    fn require_marginals(&self) -> Result<&dyn Marginals> {
+        self.as_marginals().ok_or_else(|| Error::Unsupported {
+            tag: self.typetag_name(),
+            what: "finds a labelling, not marginals; `belief-propagation`, `mean-field` and `gibbs` estimate them, \
+                   `junction-tree` is exact"
+                .to_owned(),
+        })
+    }
+    /// Marginals and log Z, or an error if the algorithm finds labellings only.
+    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+        self.require_marginals()?.marginals(p, out, scratch)
+    }
+}
+
+/// Computes the marginals of p(y).
+pub trait Marginals {
+    /// Fills `out` with marginals and returns log Z.
+    fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ>;
 }
 
 /// A labelling with its log potential.

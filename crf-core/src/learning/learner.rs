@@ -19,6 +19,10 @@ use crate::models::model::{BoundModel, Model};
 pub trait Learner: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
     fn check(&self) -> Result<()>;
+    /// True if training looks at validation data, to stop early or to choose; `crf train` then sets some aside.
+    fn watches_validation(&self) -> bool {
+        false
+    }
     /// Trains a model.
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit>;
 }

@@ -10,6 +10,10 @@ use crate::learning::learner::{FitContext, Problem};
 pub trait Selector: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
     fn check(&self) -> Result<()>;
+    /// True if all features stay, so that there is nothing to run.
+    fn keeps_all(&self) -> bool {
+        false
+    }
     /// Calls `emit` with one candidate after the other, small to large, until told to stop.
     ///
     /// Candidates are shown, not kept: a path over a million features never holds two of them.

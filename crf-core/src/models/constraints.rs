@@ -1,5 +1,5 @@
 use serde::de::value::StrDeserializer;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::dataset::Dataset;
 use crate::data::schema::Schema;
@@ -10,11 +10,12 @@ use crate::inference::potentials::{EdgeTables, Potentials, Tables};
 use crate::inference::scratch::Scratch;
 use crate::models::log_linear::LogLinear;
 use crate::models::model::{BoundModel, Model};
-use crate::plugin::{NameOrTable, name_or_table};
+use crate::plugin::{NameOr, name_or};
 use crate::{Label, Shape};
 
 /// Which labels may not follow each other, begin a sequence, or end it; a config may give just the scheme.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct Constraints {
     /// The rules of chunk labels such as `B-NP`, `I-NP` and `O`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,22 +38,7 @@ pub enum ChunkScheme {
     Bioes,
 }
 
-/// Constraints as the config's table has them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[doc(hidden)]
-pub struct Table {
-    scheme: Option<ChunkScheme>,
-    #[serde(default)]
-    forbid: Vec<(String, String)>,
-    #[serde(default)]
-    never_first: Vec<String>,
-    #[serde(default)]
-    never_last: Vec<String>,
-}
-
-impl NameOrTable<'_> for Constraints {
-    type Table = Table;
+impl<'de> NameOr<'de> for Constraints {
     const EXPECTING: &'static str = "constraints: `bio`, `bioes`, or a table";
 
     fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E> {
@@ -60,15 +46,20 @@ impl NameOrTable<'_> for Constraints {
         Ok(Constraints { scheme: Some(scheme), ..Constraints::default() })
     }
 
-    fn from_table<E>(table: Table) -> Result<Self, E> {
-        let Table { scheme, forbid, never_first, never_last } = table;
-        Ok(Constraints { scheme, forbid, never_first, never_last })
+    fn from_table<D: Deserializer<'de>>(table: D) -> Result<Self, D::Error> {
+        Constraints::deserialize(table)
+    }
+}
+
+impl Serialize for Constraints {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Constraints::serialize(self, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Constraints {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        name_or_table(deserializer)
+        name_or(deserializer)
     }
 }
 

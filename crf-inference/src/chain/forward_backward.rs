@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Decoded, EdgeBeliefs, Inference, KBest, Label, Labelling, LogZ, Potentials, Result, Rng,
-    Sampler, Scratch, Shape, require,
+    Beliefs, Decoded, EdgeBeliefs, Inference, KBest, Label, Labelling, LogZ, Marginals, Potentials, Result,
+    Rng, Sampler, Scratch, Shape, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,23 +46,6 @@ impl Inference for ForwardBackward {
         crate::chain::chain(shape).map(|_| ())
     }
 
-    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let (len, labels) = crate::chain::chain(&p.shape())?;
-        assert_eq!(out.node.len(), len * labels, "one belief per position and label");
-        if self.domain == Domain::Auto
-            && let Some(log_z) = scaled::infer(p, len, labels, out, scratch.of())
-        {
-            return Ok(LogZ::exact(log_z));
-        }
-        let lattice: &mut Lattice = scratch.of();
-        lattice.fill(p)?;
-        lattice.node_marginals(out.node);
-        if !matches!(out.edge, EdgeBeliefs::None) {
-            (0..len.saturating_sub(1)).for_each(|e| out.edge.put(p, e, lattice.edge_marginals(p, e)));
-        }
-        Ok(LogZ::exact(lattice.log_z()))
-    }
-
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let (len, n_labels) = crate::chain::chain(&p.shape())?;
         assert_eq!(labels.len(), len, "one label per position");
@@ -81,6 +64,29 @@ impl Inference for ForwardBackward {
 
     fn as_sampler(&self) -> Option<&dyn Sampler> {
         Some(self)
+    }
+
+    fn as_marginals(&self) -> Option<&dyn Marginals> {
+        Some(self)
+    }
+}
+
+impl Marginals for ForwardBackward {
+    fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+        let (len, labels) = crate::chain::chain(&p.shape())?;
+        assert_eq!(out.node.len(), len * labels, "one belief per position and label");
+        if self.domain == Domain::Auto
+            && let Some(log_z) = scaled::infer(p, len, labels, out, scratch.of())
+        {
+            return Ok(LogZ::exact(log_z));
+        }
+        let lattice: &mut Lattice = scratch.of();
+        lattice.fill(p)?;
+        lattice.node_marginals(out.node);
+        if !matches!(out.edge, EdgeBeliefs::None) {
+            (0..len.saturating_sub(1)).for_each(|e| out.edge.put(p, e, lattice.edge_marginals(p, e)));
+        }
+        Ok(LogZ::exact(lattice.log_z()))
     }
 }
 

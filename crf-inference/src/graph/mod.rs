@@ -20,9 +20,6 @@ pub use messages::tree_reweighted::TreeReweighted;
 
 use crf_core::{Result, require};
 
-/// What an algorithm says that is asked for marginals and has none.
-const LABELS_ONLY: &str = "finds a labelling, not marginals; `belief-propagation`, `mean-field` and `gibbs` estimate them, `junction-tree` is exact";
-
 /// The settings that all algorithms with sweeps share.
 fn check_sweeps(tolerance: f64, max_sweeps: u32) -> Result<()> {
     require(tolerance >= 0.0, "tolerance", "at least 0", tolerance)?;

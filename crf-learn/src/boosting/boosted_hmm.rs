@@ -36,6 +36,10 @@ impl Learner for BoostedHmm {
         self.local.check().map_err(|error| error.at("`local`"))
     }
 
+    fn watches_validation(&self) -> bool {
+        self.local.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "boosted-hmm";
         let (model, trace) = self.local.boost(TAG, problem, run)?;

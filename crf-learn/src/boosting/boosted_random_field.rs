@@ -46,6 +46,10 @@ impl Learner for BoostedRandomField {
         require((2..=1 << 16).contains(&self.bins), "bins", "from 2 to 65536", self.bins)
     }
 
+    fn watches_validation(&self) -> bool {
+        self.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let refuse = |what: &str| Err(Error::Unsupported { tag: TAG, what: what.into() });
         if problem.start.is_some() || problem.forbidden.is_some() {

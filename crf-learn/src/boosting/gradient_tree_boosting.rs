@@ -115,6 +115,10 @@ impl Learner for GradientTreeBoosting {
         require(share(self.columns), "columns", "above 0 and at most 1", self.columns)
     }
 
+    fn watches_validation(&self) -> bool {
+        self.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let (map, train) = (problem.map, problem.train);
         let refuse = |what: &str| Err(Error::Unsupported { tag: TAG, what: what.into() });

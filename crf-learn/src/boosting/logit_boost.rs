@@ -64,6 +64,10 @@ impl Learner for LogitBoost {
         check(&self.stumps())
     }
 
+    fn watches_validation(&self) -> bool {
+        self.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let (model, trace) = self.boost("logit-boost", problem, run)?;
         Ok(Fit { model: Box::new(model), trace })

@@ -62,6 +62,10 @@ impl Learner for VirtualEvidenceBoosting {
         check(self)
     }
 
+    fn watches_validation(&self) -> bool {
+        self.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let (model, trace) = fit(self, "virtual-evidence-boosting", true, problem, run)?;
         Ok(Fit { model: Box::new(model), trace })

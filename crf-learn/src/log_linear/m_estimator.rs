@@ -23,7 +23,7 @@ pub struct MEstimator {
     pub reference: Reference,
     /// What the learners that minimise have in common.
     #[serde(flatten)]
-    pub pairing: Minimisation,
+    pub minimisation: Minimisation,
 }
 
 /// A distribution over the labels of a position.
@@ -53,7 +53,11 @@ l2 = 0.1
 #[typetag::serde(name = "m-estimator")]
 impl Learner for MEstimator {
     fn check(&self) -> Result<()> {
-        self.pairing.check()
+        self.minimisation.check()
+    }
+
+    fn watches_validation(&self) -> bool {
+        self.minimisation.patience > 0
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
@@ -65,8 +69,13 @@ impl Learner for MEstimator {
                 let (map, kept) = problem.map.narrow(|k| k < problem.map.state().len());
                 let local = Problem { map: &Arc::new(map), start: None, ..*problem };
                 let mut w = vec![0.0; kept.len()];
-                trace =
-                    self.pairing.minimise(PseudoLikelihoodObjective::new, &mut w, Vec::new(), &local, run)?;
+                trace = self.minimisation.minimise(
+                    PseudoLikelihoodObjective::new,
+                    &mut w,
+                    Vec::new(),
+                    &local,
+                    run,
+                )?;
                 w.resize(problem.map.len(), 0.0);
                 (ReferenceDistribution::Local(w.clone()), w)
             }
@@ -78,7 +87,7 @@ impl Learner for MEstimator {
             }
         };
         if trace.stop != Stop::Observer {
-            trace = self.pairing.minimise(
+            trace = self.minimisation.minimise(
                 |problem| MEstimatorObjective::new(self.form, &rho, problem),
                 &mut w,
                 trace.iterations,

@@ -17,6 +17,10 @@ impl Learner for Mle {
         self.0.check()
     }
 
+    fn watches_validation(&self) -> bool {
+        self.0.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let merged = self.0.merged(problem);
         self.0.fit(LikelihoodObjective::new, problem, merged.as_ref(), run)

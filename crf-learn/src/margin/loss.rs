@@ -1,16 +1,17 @@
 use std::collections::BTreeMap;
 
-use crf_core::plugin::{NameOrTable, name_or_table};
+use crf_core::plugin::{NameOr, name_or};
 use crf_core::{Dataset, Error, Result, Schema, require};
 use schemars::JsonSchema;
 use serde::de::value::StrDeserializer;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// By how much the true labelling shall win against another: Δ(y, y_i); a config may give just the loss.
 ///
 /// The margin is scaled by the loss (Tsochantaridis et al. 2005). Slack scaling is the same thing for `zero-one`, and
 /// there is none by `hamming`: no inference finds argmax_y Δ(y, y_i) · (1 − w·(F(x, y_i) − F(x, y))).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct Margin {
     /// What a labelling loses.
     pub loss: Loss,
@@ -29,19 +30,7 @@ pub enum Loss {
     ZeroOne,
 }
 
-/// A margin as the config's table has it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[doc(hidden)]
-pub struct Table {
-    #[serde(default)]
-    loss: Loss,
-    #[serde(default)]
-    costs: BTreeMap<String, f64>,
-}
-
-impl NameOrTable<'_> for Margin {
-    type Table = Table;
+impl<'de> NameOr<'de> for Margin {
     const EXPECTING: &'static str = "a margin: `hamming`, `zero-one`, or a table";
 
     fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E> {
@@ -49,14 +38,20 @@ impl NameOrTable<'_> for Margin {
         Ok(Margin { loss, costs: BTreeMap::new() })
     }
 
-    fn from_table<E>(Table { loss, costs }: Table) -> Result<Self, E> {
-        Ok(Margin { loss, costs })
+    fn from_table<D: Deserializer<'de>>(table: D) -> Result<Self, D::Error> {
+        Margin::deserialize(table)
+    }
+}
+
+impl Serialize for Margin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Margin::serialize(self, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Margin {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        name_or_table(deserializer)
+        name_or(deserializer)
     }
 }
 

@@ -65,6 +65,10 @@ impl Learner for PassiveAggressive {
         require(self.epochs > 0, "epochs", "at least 1", self.epochs)
     }
 
+    fn watches_validation(&self) -> bool {
+        self.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let turn = |decoder: &mut Decoder<'_>, i| {
             let (excess, weight) = (decoder.most_violating(i, 1.0)?.excess, decoder.weight(i));

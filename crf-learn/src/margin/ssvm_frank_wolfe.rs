@@ -51,6 +51,10 @@ impl Learner for SsvmFrankWolfe {
         self.ssvm.check()
     }
 
+    fn watches_validation(&self) -> bool {
+        self.ssvm.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let mut dual = SsvmDual::new(problem, &self.ssvm, TAG)?;
         let mut decodings = 0;

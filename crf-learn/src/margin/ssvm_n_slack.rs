@@ -25,6 +25,10 @@ impl Learner for SsvmNSlack {
         self.0.check()
     }
 
+    fn watches_validation(&self) -> bool {
+        self.0.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "ssvm-n-slack";
         let dual = SsvmDual::new(problem, &self.0, TAG)?;

@@ -38,6 +38,10 @@ impl Learner for SsvmOneSlack {
         self.0.check()
     }
 
+    fn watches_validation(&self) -> bool {
+        self.0.patience > 0
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "ssvm-one-slack";
         let decoder = Decoder::new(problem, &self.0.margin, TAG)?;

@@ -66,7 +66,7 @@ pub struct Pairwise {
     pub by: By,
     /// What the learners that minimise have in common.
     #[serde(flatten)]
-    pub pairing: Minimisation,
+    pub minimisation: Minimisation,
 }
 
 /// An objective for transition weights.
@@ -123,7 +123,11 @@ impl Learner for NeuralChain {
         require(self.epochs > 0, "epochs", "at least 1", self.epochs)?;
         self.penalty().check()?;
         self.adam.check().map_err(|error| error.at("`adam`"))?;
-        self.pairwise.pairing.check().map_err(|error| error.at("`pairwise`"))
+        self.pairwise.minimisation.check().map_err(|error| error.at("`pairwise`"))
+    }
+
+    fn watches_validation(&self) -> bool {
+        self.patience > 0
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
@@ -197,15 +201,15 @@ impl NeuralChain {
             return Ok((trace, of_pairs));
         }
         let given = |on: &Problem<'_>| FixedScores(net.scores(w, on.train));
-        let Pairwise { by, pairing } = &self.pairwise;
+        let Pairwise { by, minimisation } = &self.pairwise;
         let trace = match by {
             By::Likelihood => {
                 let of = |on: &Problem<'a>| Ok(LikelihoodObjective::new(on)?.with(given(on)));
-                pairing.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
+                minimisation.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
             }
             By::PseudoLikelihood => {
                 let of = |on: &Problem<'a>| Ok(PseudoLikelihoodObjective::new(on)?.with(given(on)));
-                pairing.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
+                minimisation.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
             }
         };
         Ok((trace, of_pairs))

@@ -40,6 +40,10 @@ impl Learner for BestOf {
         self.learners.iter().try_for_each(|learner| learner.check())
     }
 
+    fn watches_validation(&self) -> bool {
+        self.learners.iter().any(|learner| learner.watches_validation())
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let judge = problem.valid.unwrap_or(problem.train);
         let mut best: Option<(f64, Fit)> = None;

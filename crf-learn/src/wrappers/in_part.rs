@@ -37,6 +37,10 @@ impl Learner for InPart {
         self.learner.check()
     }
 
+    fn watches_validation(&self) -> bool {
+        self.learner.watches_validation()
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let train = problem.train.part(self.part, self.of)?;
         let valid = problem.valid.map(|valid| valid.part(self.part, self.of)).transpose()?;

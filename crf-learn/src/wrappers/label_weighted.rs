@@ -62,6 +62,10 @@ impl Learner for LabelWeighted {
         self.learner.check()
     }
 
+    fn watches_validation(&self) -> bool {
+        self.learner.watches_validation()
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let data = problem.train.data();
         let weights = self.labels.resolve(data)?;

@@ -44,8 +44,8 @@ proptest! {
         prop_assert!(got[n_state..].iter().all(|w| *w == 0.0));
         let map = Arc::new(encoded.map.narrow(|k| k < n_state).0);
         let local = Problem { map: &map, ..problem };
-        let pairing = || Minimisation { l2, exempt_intercepts: exempt, stop: TIGHT, ..Minimisation::default() };
-        for learner in [&Mle(pairing()) as &dyn Learner, &PseudoLikelihood(pairing())] {
+        let minimisation = || Minimisation { l2, exempt_intercepts: exempt, stop: TIGHT, ..Minimisation::default() };
+        for learner in [&Mle(minimisation()) as &dyn Learner, &PseudoLikelihood(minimisation())] {
             let (want, _) = weights(learner, &local);
             // Without a penalty on the intercepts only their differences are determined.
             let free = |w: &[f64], k: usize| if exempt && map.is_intercept(k) { w[k] - w[0] } else { w[k] };

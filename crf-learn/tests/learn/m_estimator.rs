@@ -197,13 +197,13 @@ fn on_words_an_iteration_costs_a_fraction_of_the_likelihood() {
         accuracy
     };
     // Each with the penalty that suits it: with 1, the M-estimator is far too sure of itself on these data.
-    let pairing = |l2| Minimisation { l2, ..Minimisation::default() };
-    let mle = accuracy(&Mle(pairing(1.0)));
-    let pseudo = accuracy(&PseudoLikelihood(pairing(1.0)));
+    let minimisation = |l2| Minimisation { l2, ..Minimisation::default() };
+    let mle = accuracy(&Mle(minimisation(1.0)));
+    let pseudo = accuracy(&PseudoLikelihood(minimisation(1.0)));
     let [uniform, frequencies, local] = REFERENCES.map(|reference| {
         let l2 = if reference == Reference::Local { 10.0 } else { 100.0 };
         let [centred, joint] = [Form::Centred, Form::Joint]
-            .map(|form| accuracy(&MEstimator { form, reference, pairing: pairing(l2) }));
+            .map(|form| accuracy(&MEstimator { form, reference, minimisation: minimisation(l2) }));
         assert!(joint > 0.5, "{joint}");
         centred
     });

@@ -23,14 +23,16 @@ fn fit(learner: &dyn Learner, watched: bool) -> Fit {
     learner.fit(&problem, &mut FitContext::new(Seed::new(4), &mut |_| ControlFlow::Continue(()))).unwrap()
 }
 
-fn pairing() -> Minimisation {
+fn minimisation() -> Minimisation {
     let stop = StopRule { iterations: 12, ..StopRule::default() };
     Minimisation { l2: 0.5, patience: 1000, stop, ..Minimisation::default() }
 }
 
 #[test]
 fn merged_training_takes_the_same_steps() {
-    for learner in [Box::new(Mle(pairing())) as Box<dyn Learner>, Box::new(PseudoLikelihood(pairing()))] {
+    for learner in
+        [Box::new(Mle(minimisation())) as Box<dyn Learner>, Box::new(PseudoLikelihood(minimisation()))]
+    {
         let (merged, all) = (fit(&*learner, false), fit(&*learner, true));
         assert_eq!(merged.trace.iterations.len(), all.trace.iterations.len());
         for (one, other) in merged.trace.iterations.iter().zip(&all.trace.iterations) {

@@ -119,11 +119,11 @@ fn transition_weights_come_to_their_optimum_beside_the_net() {
     let encoded = Encoded::new(FEATURES, data(&draw));
     for by in [By::Likelihood, By::PseudoLikelihood] {
         let stop = StopRule { tolerance: 1e-7, delta: 0.0, ..StopRule::default() };
-        let pairing = || Minimisation { l2: 1.0, stop, ..Minimisation::default() };
+        let minimisation = || Minimisation { l2: 1.0, stop, ..Minimisation::default() };
         let learner = NeuralChain {
             hidden: vec![8],
             epochs: 4,
-            pairwise: Pairwise { by, pairing: pairing() },
+            pairwise: Pairwise { by, minimisation: minimisation() },
             ..NeuralChain::default()
         };
         let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
@@ -215,7 +215,7 @@ fn letters_are_read_better_than_by_a_linear_chain() {
     let stop = StopRule { iterations: 10, delta: 0.0, ..StopRule::default() };
     let pairwise = Pairwise {
         by: By::PseudoLikelihood,
-        pairing: Minimisation { optimizer, stop, ..Minimisation::default() },
+        minimisation: Minimisation { optimizer, stop, ..Minimisation::default() },
     };
     let classifier = NeuralChain { output_bias: false, pairwise, ..NeuralChain::default() };
     let joint = NeuralChain { training: Training::Joint, adam: adam(0.001, 16), ..NeuralChain::default() };

@@ -100,9 +100,10 @@ fn projected_gradients_end_where_owl_qn_does() {
 fn two_stages(of: impl Fn(Minimisation) -> Box<dyn Learner>, exact: bool) {
     let encoded = encoded(8, 3);
     let problem = encoded.problem(&INFERENCE);
-    let pairing = |two_stage| Minimisation { l2: 0.5, two_stage, stop: TIGHT, ..Minimisation::default() };
+    let minimisation =
+        |two_stage| Minimisation { l2: 0.5, two_stage, stop: TIGHT, ..Minimisation::default() };
     let weights = |two_stage, problem: &Problem<'_>| -> Vec<f64> {
-        let fit = quiet(1, |run| of(pairing(two_stage)).fit(problem, run)).unwrap();
+        let fit = quiet(1, |run| of(minimisation(two_stage)).fit(problem, run)).unwrap();
         fit.model.log_linear().unwrap().weights().to_vec()
     };
     let n_state = encoded.map.state().len();
@@ -121,9 +122,9 @@ fn two_stages(of: impl Fn(Minimisation) -> Box<dyn Learner>, exact: bool) {
 
 #[test]
 fn two_stages_are_the_local_model_and_then_the_rest() {
-    two_stages(|pairing| Box::new(Mle(pairing)), true);
-    two_stages(|pairing| Box::new(PseudoLikelihood(pairing)), false);
-    two_stages(|pairing| Box::new(MEstimator { pairing, ..MEstimator::default() }), false);
+    two_stages(|minimisation| Box::new(Mle(minimisation)), true);
+    two_stages(|minimisation| Box::new(PseudoLikelihood(minimisation)), false);
+    two_stages(|minimisation| Box::new(MEstimator { minimisation, ..MEstimator::default() }), false);
 }
 
 #[test]

@@ -52,7 +52,7 @@ proptest! {
     }
 }
 
-fn pairing(l1: f64, l2: f64, epochs: u32, optimizer: Option<Box<dyn Optimizer>>) -> Minimisation {
+fn minimisation(l1: f64, l2: f64, epochs: u32, optimizer: Option<Box<dyn Optimizer>>) -> Minimisation {
     let stop = StopRule { iterations: epochs, delta: 0.0, ..StopRule::default() };
     Minimisation { l1, l2, optimizer, stop, ..Minimisation::default() }
 }
@@ -66,7 +66,7 @@ fn train(learner: &dyn Learner, encoded: &Encoded) -> (f64, Vec<f64>) {
 #[test]
 fn both_come_near_the_minimum() {
     let encoded = encoded(60, 0, 3);
-    let (least, _) = train(&Mle(pairing(0.0, 1.0, 500, None)), &encoded);
+    let (least, _) = train(&Mle(minimisation(0.0, 1.0, 500, None)), &encoded);
     let sgd = Sgd { rate: 0.1, batch: Some(4), ..Sgd::default() };
     let adam = Adam { rate: 0.01, batch: 4, ..Adam::default() };
     // One or two sequences a step are noisier than four.
@@ -74,7 +74,7 @@ fn both_come_near_the_minimum() {
         [(Box::new(sgd), 1.01), (Box::<Sgd>::default(), 1.05), (Box::new(adam), 1.01)];
     for (optimizer, most) in optimizers {
         let name = format!("{optimizer:?}");
-        let (found, _) = train(&Mle(pairing(0.0, 1.0, 60, Some(optimizer))), &encoded);
+        let (found, _) = train(&Mle(minimisation(0.0, 1.0, 60, Some(optimizer))), &encoded);
         assert!(found >= least - 1e-3 && found < most * least, "{name}: {found} vs {least}");
     }
 }
@@ -82,9 +82,9 @@ fn both_come_near_the_minimum() {
 #[test]
 fn the_cumulative_penalty_leads_to_the_sparse_minimum() {
     let encoded = encoded(60, 0, 4);
-    let (least, exact) = train(&Mle(pairing(8.0, 0.0, 500, None)), &encoded);
+    let (least, exact) = train(&Mle(minimisation(8.0, 0.0, 500, None)), &encoded);
     let sgd = Sgd { rate: 0.05, batch: Some(4), schedule: StepSchedule::Inverse, ..Sgd::default() };
-    let (found, w) = train(&Mle(pairing(8.0, 0.0, 80, Some(Box::new(sgd)))), &encoded);
+    let (found, w) = train(&Mle(minimisation(8.0, 0.0, 80, Some(Box::new(sgd)))), &encoded);
     assert!(found >= least - 1e-3 && found < 1.01 * least, "{found} vs {least}");
     let zeros = |w: &[f64]| w.iter().filter(|w| **w == 0.0).count();
     assert!(zeros(&exact) > 2 && 2 * zeros(&w) >= zeros(&exact), "{w:?} vs {exact:?}");
@@ -95,7 +95,7 @@ fn threads_change_nothing_and_seeds_do() {
     let encoded =
         Encoded::new(FEATURES, data(&Draw { sequences: 150, length: 80, labels: 8, unlabelled: 0, seed: 1 }));
     let learner =
-        || PseudoLikelihood(pairing(0.0, 1.0, 2, Some(Box::new(Adam { batch: 50, ..Adam::default() }))));
+        || PseudoLikelihood(minimisation(0.0, 1.0, 2, Some(Box::new(Adam { batch: 50, ..Adam::default() }))));
     let weights = |threads, seed| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fit =
@@ -108,8 +108,10 @@ fn threads_change_nothing_and_seeds_do() {
 
 #[test]
 fn an_objective_that_is_no_sum_is_refused() {
-    let centred =
-        MEstimator { pairing: pairing(0.0, 1.0, 2, Some(Box::<Sgd>::default())), ..MEstimator::default() };
+    let centred = MEstimator {
+        minimisation: minimisation(0.0, 1.0, 2, Some(Box::<Sgd>::default())),
+        ..MEstimator::default()
+    };
     let encoded = encoded(3, 0, 1);
     let error = quiet(1, |run| centred.fit(&encoded.problem(&INFERENCE), run)).unwrap_err().to_string();
     assert!(error.starts_with("`sgd` needs an objective that is a sum over sequences"), "{error}");
@@ -119,7 +121,7 @@ fn an_objective_that_is_no_sum_is_refused() {
 #[test]
 fn a_rate_that_is_too_high_is_said_to_be() {
     let sgd = Sgd { rate: 1e200, ..Sgd::default() };
-    let learner = Mle(pairing(0.0, 1.0, 3, Some(Box::new(sgd))));
+    let learner = Mle(minimisation(0.0, 1.0, 3, Some(Box::new(sgd))));
     let encoded = encoded(3, 0, 1);
     let error = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap_err().to_string();
     assert!(error.contains("not a finite number"), "{error}");

@@ -43,17 +43,17 @@ fn both(learner: &dyn Learner) -> [Fit; 2] {
 #[test]
 fn weights_are_repetitions_to_learners_with_one_optimum() {
     let stop = StopRule { iterations: 2000, tolerance: 1e-8, delta: 0.0, period: 10 };
-    let pairing = || Minimisation { l2: 0.5, stop, ..Minimisation::default() };
+    let minimisation = || Minimisation { l2: 0.5, stop, ..Minimisation::default() };
     let mut learners: Vec<Box<dyn Learner>> = vec![
-        Box::new(Mle(pairing())),
-        Box::new(Mle(Minimisation { two_stage: true, ..pairing() })),
-        Box::new(PseudoLikelihood(pairing())),
+        Box::new(Mle(minimisation())),
+        Box::new(Mle(Minimisation { two_stage: true, ..minimisation() })),
+        Box::new(PseudoLikelihood(minimisation())),
         Box::new(Logistic { l2: 0.5, tolerance: 1e-6, ..Logistic::default() }),
         Box::new(Hmm { emission: Emission::Gaussian, ..Hmm::default() }),
     ];
     for reference in [Reference::Uniform, Reference::Frequencies, Reference::Local] {
         for form in [Form::Centred, Form::Joint] {
-            learners.push(Box::new(MEstimator { form, reference, pairing: pairing() }));
+            learners.push(Box::new(MEstimator { form, reference, minimisation: minimisation() }));
         }
     }
     for learner in learners {

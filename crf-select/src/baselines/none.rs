@@ -16,6 +16,10 @@ impl Selector for None {
         Ok(())
     }
 
+    fn keeps_all(&self) -> bool {
+        true
+    }
+
     fn path(
         &self,
         problem: &Problem<'_>,

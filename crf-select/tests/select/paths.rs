@@ -80,8 +80,8 @@ proptest! {
         prop_assert_eq!(stop, Stop::Converged);
         let spared = |k: usize| exempt && encoded.map.is_intercept(k);
         // λ_0 is where the first feature enters, with the exempt ones fitted.
-        let pairing = |l1| Minimisation { l1, exempt_intercepts: exempt, stop: TIGHT, ..Minimisation::default() };
-        let fit = quiet(1, |run| Mle(pairing(1e6)).fit(&problem, run)).unwrap();
+        let minimisation = |l1| Minimisation { l1, exempt_intercepts: exempt, stop: TIGHT, ..Minimisation::default() };
+        let fit = quiet(1, |run| Mle(minimisation(1e6)).fit(&problem, run)).unwrap();
         let none = gradient(&problem, fit.model.log_linear().unwrap().weights());
         let mut lambda = (0..none.len()).filter(|&k| !spared(k)).map(|k| none[k].abs()).fold(0.0, f64::max);
         prop_assert!(shown.len() >= 13, "{}", shown.len());
@@ -94,7 +94,7 @@ proptest! {
                 prop_assert!(off < 1e-3 * lambda, "point {i}, {}: weight {w} slope {slope}", encoded.map.name(k));
             }
             if i % 4 == 0 {
-                let cold = quiet(1, |run| Mle(pairing(lambda)).fit(&problem, run)).unwrap();
+                let cold = quiet(1, |run| Mle(minimisation(lambda)).fit(&problem, run)).unwrap();
                 let cold = cold.trace.iterations.last().unwrap().objective;
                 prop_assert!((point.objective - cold).abs() < 1e-6 * cold, "{} vs {cold}", point.objective);
             }

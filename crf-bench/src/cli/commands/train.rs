@@ -126,7 +126,7 @@ pub struct TrainArgs {
 /// Checks everything that can be checked, reads, trains, saves and tells.
 pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let request = load_config(args)?;
-    let watched = request.watches_holdout()?;
+    let watched = request.watches_validation()?;
     if watched && args.holdout.is_none() && args.holdout_fraction.is_none() {
         let place = args.patience.map_or("learner.patience".to_owned(), |n| format!("--patience {n}"));
         return Err(Error::config(place, "needs holdout data: --holdout FILE or --holdout-fraction SHARE"));

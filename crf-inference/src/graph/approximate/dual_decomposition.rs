@@ -1,6 +1,4 @@
-use crf_core::{
-    Beliefs, Convergence, Decoded, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape, Stop,
-};
+use crf_core::{Convergence, Decoded, Inference, Label, Potentials, Result, Scratch, Shape, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,10 +44,6 @@ impl Inference for DualDecomposition {
 
     fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
         Ok(())
-    }
-
-    fn infer(&self, _p: &Potentials<'_>, _out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
-        Err(Error::Unsupported { tag: "dual-decomposition", what: crate::graph::LABELS_ONLY.into() })
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {

@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Inference, Label, LogZ, Potentials, Result, Rng,
-    Scratch, Seed, Shape, Stop, require,
+    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Inference, Label, LogZ, Marginals, Potentials, Result,
+    Rng, Scratch, Seed, Shape, Stop, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,36 @@ impl Inference for Gibbs {
         Ok(())
     }
 
-    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
+        let workspace: &mut Workspace = scratch.of();
+        let mut rng = self.burn(p, workspace)?;
+        let Workspace { labels: now, best, rows, .. } = workspace;
+        let mut best_score = p.score(best);
+        for _ in 0..self.samples {
+            sweep(p, now, rows, &mut rng);
+            let score = p.score(now);
+            if score > best_score {
+                best_score = score;
+                best.copy_from_slice(now);
+            }
+        }
+        labels.copy_from_slice(best);
+        feasible::climb(p, labels, self.samples);
+        let convergence = Convergence {
+            stop: Stop::Budget,
+            sweeps: self.burn_in.saturating_add(self.samples),
+            residual: 0.0,
+        };
+        Ok(Decoded { score: p.score(labels), upper: None, convergence })
+    }
+
+    fn as_marginals(&self) -> Option<&dyn Marginals> {
+        Some(self)
+    }
+}
+
+impl Marginals for Gibbs {
+    fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
         let workspace: &mut Workspace = scratch.of();
         let mut rng = self.burn(p, workspace)?;
@@ -109,29 +138,6 @@ impl Inference for Gibbs {
             true => LogZ { value: score, bound: Bound::Lower, convergence },
             false => LogZ { value: score - (log_lead - n_samples.ln()), bound: Bound::Estimate, convergence },
         })
-    }
-
-    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let workspace: &mut Workspace = scratch.of();
-        let mut rng = self.burn(p, workspace)?;
-        let Workspace { labels: now, best, rows, .. } = workspace;
-        let mut best_score = p.score(best);
-        for _ in 0..self.samples {
-            sweep(p, now, rows, &mut rng);
-            let score = p.score(now);
-            if score > best_score {
-                best_score = score;
-                best.copy_from_slice(now);
-            }
-        }
-        labels.copy_from_slice(best);
-        feasible::climb(p, labels, self.samples);
-        let convergence = Convergence {
-            stop: Stop::Budget,
-            sweeps: self.burn_in.saturating_add(self.samples),
-            residual: 0.0,
-        };
-        Ok(Decoded { score: p.score(labels), upper: None, convergence })
     }
 }
 

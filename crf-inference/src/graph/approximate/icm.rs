@@ -1,7 +1,4 @@
-use crf_core::{
-    Beliefs, Convergence, Decoded, Error, Inference, Label, LogZ, Potentials, Result, Scratch, Shape, Stop,
-    require,
-};
+use crf_core::{Convergence, Decoded, Inference, Label, Potentials, Result, Scratch, Shape, Stop, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,10 +29,6 @@ impl Inference for Icm {
 
     fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
         Ok(())
-    }
-
-    fn infer(&self, _p: &Potentials<'_>, _out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
-        Err(Error::Unsupported { tag: "icm", what: crate::graph::LABELS_ONLY.into() })
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {

@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Inference, Label, LogZ, Potentials, Result, Scratch,
-    Shape, Stop,
+    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Inference, Label, LogZ, Marginals, Potentials, Result,
+    Scratch, Shape, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,19 +48,6 @@ impl Inference for MeanField {
         Ok(())
     }
 
-    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let Workspace { row, .. } = scratch.of();
-        let convergence = self.ascend(p, out.node, row)?;
-        let value = bound(p, out.node);
-        if !matches!(out.edge, EdgeBeliefs::None) {
-            for e in 0..p.shape().n_edges() {
-                let (tail, head) = ends(p, out.node, e);
-                out.edge.put(p, e, tail.iter().flat_map(|x| head.iter().map(move |y| x * y)));
-            }
-        }
-        Ok(LogZ { value, bound: Bound::Lower, convergence })
-    }
-
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let Workspace { q, row } = scratch.of();
         q.resize(p.node().len(), 0.0);
@@ -71,6 +58,25 @@ impl Inference for MeanField {
         }
         feasible::climb(p, labels, self.max_sweeps);
         Ok(Decoded { score: p.score(labels), upper: None, convergence })
+    }
+
+    fn as_marginals(&self) -> Option<&dyn Marginals> {
+        Some(self)
+    }
+}
+
+impl Marginals for MeanField {
+    fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+        let Workspace { row, .. } = scratch.of();
+        let convergence = self.ascend(p, out.node, row)?;
+        let value = bound(p, out.node);
+        if !matches!(out.edge, EdgeBeliefs::None) {
+            for e in 0..p.shape().n_edges() {
+                let (tail, head) = ends(p, out.node, e);
+                out.edge.put(p, e, tail.iter().flat_map(|x| head.iter().map(move |y| x * y)));
+            }
+        }
+        Ok(LogZ { value, bound: Bound::Lower, convergence })
     }
 }
 

@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Decoded, EdgeBeliefs, Error, Inference, KBest, Label, Labelling, LogZ, Potentials, Result,
-    Scratch, Shape, oracle, require,
+    Beliefs, Decoded, EdgeBeliefs, Error, Inference, KBest, Label, Labelling, LogZ, Marginals, Potentials,
+    Result, Scratch, Shape, oracle, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,30 @@ impl Inference for Enumeration {
         })
     }
 
-    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
+        self.supports(&p.shape())?;
+        check_finite(p)?;
+        let mut best = f64::NEG_INFINITY;
+        oracle::for_each_labelling(p, |candidate, score| {
+            if score > best {
+                best = score;
+                labels.copy_from_slice(candidate);
+            }
+        });
+        if best == f64::NEG_INFINITY { Err(impossible(p)) } else { Ok(Decoded::exact(best)) }
+    }
+
+    fn as_k_best(&self) -> Option<&dyn KBest> {
+        Some(self)
+    }
+
+    fn as_marginals(&self) -> Option<&dyn Marginals> {
+        Some(self)
+    }
+}
+
+impl Marginals for Enumeration {
+    fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, _scratch: &mut Scratch) -> Result<LogZ> {
         self.supports(&p.shape())?;
         check_finite(p)?;
         let shape = p.shape();
@@ -70,23 +93,6 @@ impl Inference for Enumeration {
             out.edge.put(p, e, edges[shape.edge_offset(e)..shape.edge_offset(e + 1)].iter().copied());
         }
         Ok(LogZ::exact(log_z))
-    }
-
-    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
-        self.supports(&p.shape())?;
-        check_finite(p)?;
-        let mut best = f64::NEG_INFINITY;
-        oracle::for_each_labelling(p, |candidate, score| {
-            if score > best {
-                best = score;
-                labels.copy_from_slice(candidate);
-            }
-        });
-        if best == f64::NEG_INFINITY { Err(impossible(p)) } else { Ok(Decoded::exact(best)) }
-    }
-
-    fn as_k_best(&self) -> Option<&dyn KBest> {
-        Some(self)
     }
 }
 

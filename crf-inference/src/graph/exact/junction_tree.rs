@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Decoded, EdgeBeliefs, Error, Inference, Label, LogZ, Potentials, Result, Rng, Sampler, Scratch,
-    Shape, require,
+    Beliefs, Decoded, EdgeBeliefs, Error, Inference, Label, LogZ, Marginals, Potentials, Result, Rng,
+    Sampler, Scratch, Shape, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,15 +66,6 @@ impl Inference for JunctionTree {
         self.eliminate(shape).map(|_| ())
     }
 
-    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
-        let mut tree = self.tree::<false>(p, scratch)?;
-        tree.distribute();
-        tree.hand_out(p, out);
-        *scratch.of() = tree.memory;
-        Ok(LogZ::exact(tree.log_z))
-    }
-
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let tree = self.tree::<true>(p, scratch)?;
         tree.label(labels, |row, _| {
@@ -86,6 +77,21 @@ impl Inference for JunctionTree {
 
     fn as_sampler(&self) -> Option<&dyn Sampler> {
         Some(self)
+    }
+
+    fn as_marginals(&self) -> Option<&dyn Marginals> {
+        Some(self)
+    }
+}
+
+impl Marginals for JunctionTree {
+    fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+        assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
+        let mut tree = self.tree::<false>(p, scratch)?;
+        tree.distribute();
+        tree.hand_out(p, out);
+        *scratch.of() = tree.memory;
+        Ok(LogZ::exact(tree.log_z))
     }
 }
 

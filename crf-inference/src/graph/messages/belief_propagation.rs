@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Bound, Convergence, Decoded, Inference, Label, LogZ, MessagePassing, Messages, Potentials,
-    Result, Scratch, Shape,
+    Beliefs, Bound, Convergence, Decoded, Inference, Label, LogZ, Marginals, MessagePassing, Messages,
+    Potentials, Result, Scratch, Shape,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,12 +58,6 @@ impl Inference for BeliefPropagation {
         Ok(())
     }
 
-    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let told = self.passing().infer(p, out, scratch.of())?;
-        let bound = if told.is_forest { Bound::Exact } else { Bound::Estimate };
-        Ok(LogZ { value: told.log_z, bound, convergence: told.convergence })
-    }
-
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let (is_best, convergence) = self.passing().decode(p, labels, scratch.of())?;
         let score = p.score(labels);
@@ -72,6 +66,18 @@ impl Inference for BeliefPropagation {
 
     fn as_message_passing(&self) -> Option<&dyn MessagePassing> {
         Some(self)
+    }
+
+    fn as_marginals(&self) -> Option<&dyn Marginals> {
+        Some(self)
+    }
+}
+
+impl Marginals for BeliefPropagation {
+    fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+        let told = self.passing().infer(p, out, scratch.of())?;
+        let bound = if told.is_forest { Bound::Exact } else { Bound::Estimate };
+        Ok(LogZ { value: told.log_z, bound, convergence: told.convergence })
     }
 }
 

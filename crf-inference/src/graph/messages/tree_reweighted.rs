@@ -1,5 +1,6 @@
 use crf_core::{
-    Beliefs, Bound, Decoded, Inference, Label, LogZ, Potentials, Result, Scratch, Shape, Stop, require,
+    Beliefs, Bound, Decoded, Inference, Label, LogZ, Marginals, Potentials, Result, Scratch, Shape, Stop,
+    require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,20 @@ impl Inference for TreeReweighted {
         Ok(())
     }
 
-    fn infer(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
+        let Memory { spanning, workspace } = scratch.of();
+        let (is_best, convergence) = self.passing(p, spanning).decode(p, labels, workspace)?;
+        let score = p.score(labels);
+        Ok(Decoded { score, upper: is_best.then_some(score), convergence })
+    }
+
+    fn as_marginals(&self) -> Option<&dyn Marginals> {
+        Some(self)
+    }
+}
+
+impl Marginals for TreeReweighted {
+    fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         let Memory { spanning, workspace } = scratch.of();
         let told = self.passing(p, spanning).infer(p, out, workspace)?;
         let bound = match (told.is_forest, told.convergence.stop) {
@@ -72,12 +86,5 @@ impl Inference for TreeReweighted {
             _ => Bound::Estimate,
         };
         Ok(LogZ { value: told.log_z, bound, convergence: told.convergence })
-    }
-
-    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let Memory { spanning, workspace } = scratch.of();
-        let (is_best, convergence) = self.passing(p, spanning).decode(p, labels, workspace)?;
-        let score = p.score(labels);
-        Ok(Decoded { score, upper: is_best.then_some(score), convergence })
     }
 }
