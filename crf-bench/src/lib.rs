@@ -31,7 +31,6 @@ pub use crate::experiment::shard::Shard;
 pub use crate::graph_queries::answer::{Answer, answer};
 pub use crate::model::calibration::{Bin, Calibration};
 pub use crate::model::file::{ModelContents, ModelFile, PredictionSettings};
-pub use crate::model::predict::{Prediction, Query, predict};
 pub use crate::model::scores::{LabelScores, Scores};
 pub use crate::results::mean_interval::MeanInterval;
 pub use crate::results::selection_path::PathPoint;

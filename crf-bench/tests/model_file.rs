@@ -5,8 +5,8 @@ mod workbench;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crf_bench::{ModelFile, Query, predict};
-use crf_core::Decode;
+use crf_bench::ModelFile;
+use crf_core::{Decode, Query};
 use workbench::directory;
 
 /// A model of the workbench's `train.crfsuite`, trained with `--seed 7 --set learner.l2=1 --set learner.stop.iterations=5`. It is never
@@ -21,7 +21,7 @@ fn the_golden_file_of_version_1_still_labels() {
     let (schema, path) = (file.content.features.schema(), golden().with_extension("crfsuite"));
     let data = file.serving.format.read_file(&path, Some(schema)).expect("data");
     let x = file.content.features.encode(Arc::new(data)).expect("encoded");
-    let answers = predict(&file, &x, Query::Marginals(Decode::Viterbi)).expect("answers");
+    let answers = file.predict(&x, Query::Marginals(Decode::Viterbi)).expect("answers");
     let names = answers.iter().flat_map(|answer| &answer.labels).map(|&label| schema.labels().name(label));
     let labels = names.collect::<Vec<_>>().join(" ");
     assert_eq!(labels, "O O O B-rain B-rain B-rain O O O B-rain B-rain B-rain");

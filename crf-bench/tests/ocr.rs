@@ -36,7 +36,7 @@ fn a_chain_reaches_the_objective_and_the_accuracy_of_crfsuite() {
     assert!((last.objective - 2291.97).abs() < 0.02, "{last:?}");
     for decode in [Decode::Viterbi, Decode::Posterior] {
         let answers = evaluate(&*fit.model, &test, &inference, decode).expect("answers");
-        let accuracy = Accuracy {}.measure(&answers).expect("a number");
+        let accuracy = Accuracy {}.measure(&answers.into()).expect("a number");
         println!("{decode:?}: {accuracy:.6} of letters are right");
         // CRFsuite prints 0.7834, by Viterbi decoding.
         assert!(accuracy >= 0.78335, "{decode:?}: {accuracy}");

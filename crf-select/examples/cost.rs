@@ -197,7 +197,7 @@ fn follow(
             "    {} features chosen, holdout error {:.2} % when chosen, {:.2} % after retraining",
             chosen.map.len(),
             100.0 * chosen.tried[best].score,
-            100.0 * ErrorRate {}.measure(&evaluation)?,
+            100.0 * ErrorRate {}.measure(&evaluation.into())?,
         );
     }
     Ok(Seconds { path, all })

@@ -101,7 +101,7 @@ impl ConfigRoot for Training {
         match &self.tune {
             None => Ok(()),
             Some(tune) => {
-                let needed = tune.by.needs().check(&*self.inference, None);
+                let needed = tune.by.check(&*self.inference, None);
                 needed.map_err(fault(root.child("tune").child("by")))
             }
         }

@@ -1,4 +1,3 @@
-use crf_core::Needs;
 use toml::Value;
 
 use super::{ConfigFault, Experiment, Figure, KeyPath, Method, number};
@@ -79,7 +78,7 @@ pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Con
     experiment.dataset.check().map_err(fault(root.child("dataset")))?;
     let reference = experiment.reference.as_deref();
     reference.map_or(Ok(()), |reference| reference.check().map_err(fault(root.child("reference"))))?;
-    if let Some(i) = experiment.path.iter().position(|metric| metric.needs() == Needs::Training) {
+    if let Some(i) = experiment.path.iter().position(|metric| metric.is_of_training()) {
         let message = "candidates on a path are not trained one by one: this metric is one of `metrics`";
         return Err(ConfigFault::value(root.child("path").child(i), message));
     }
@@ -94,7 +93,7 @@ pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Con
         decode.check(&**inference).map_err(fault(path.child("decode")))?;
         for (key, metrics) in [("metrics", &experiment.metrics), ("path", &experiment.path)] {
             for (i, metric) in metrics.iter().enumerate() {
-                let needed = metric.needs().check(&**inference, reference);
+                let needed = metric.check(&**inference, reference);
                 let needed = needed.map_err(|error| error.at(format!("the metric `{}`", metric.name())));
                 needed.map_err(fault(root.child(key).child(i)))?;
             }

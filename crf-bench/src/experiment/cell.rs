@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{
-    Decode, EncodedDataset, FitContext, Inference, Metric, Model, Needs, Problem, Seed, Splits, Stop, Trace,
-    evaluate,
+    EncodedDataset, EvaluationContext, FitContext, Inference, Metric, Model, Problem, Seed, Splits, Stop,
+    Trace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -172,7 +172,7 @@ fn run_method(
     })
 }
 
-/// The value of each metric, with what the metrics ask for beside the answers.
+/// The value of each metric.
 fn measure(
     metrics: &[Box<dyn Metric>],
     model: &dyn Model,
@@ -181,20 +181,7 @@ fn measure(
     reference: Option<&dyn Inference>,
     trace: Option<&Trace>,
 ) -> crf_core::Result<Vec<f64>> {
-    let by = |inference: &dyn Inference, decode| evaluate(model, test, inference, decode);
-    let mut evaluation = by(&*method.inference, method.decode)?;
-    let reference = reference.map(|reference| by(reference, method.decode));
-    evaluation.reference = reference.transpose()?.map(Box::new);
-    let needed = |needs: Needs| metrics.iter().any(|metric| metric.needs() == needs);
-    if needed(Needs::Parameters) {
-        let parameters = &mut evaluation.parameters;
-        model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
-    }
-    if needed(Needs::Viterbi) {
-        evaluation.viterbi = Some(by(&*method.inference, Decode::Viterbi)?.predicted);
-    }
-    if needed(Needs::Training) {
-        evaluation.trace = trace.cloned();
-    }
-    metrics.iter().map(|metric| metric.measure(&evaluation)).collect()
+    let context = EvaluationContext::new(model, test, &*method.inference, method.decode)?;
+    let context = context.with_reference_inference(reference).with_trace(trace);
+    metrics.iter().map(|metric| metric.measure(&context)).collect()
 }

@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Dataset, Error as CoreError, Metric, Seed, evaluate};
+use crf_core::{Dataset, Error as CoreError, EvaluationContext, Metric, Seed};
 use serde::Serialize;
 use toml::Value;
 
@@ -136,8 +136,10 @@ fn score(
     let others = Arc::new(data.subset(&others));
     let file = train(config, others, holdout, None, String::new(), &mut seconds, &mut go_on)?;
     let test = file.content.features.encode(Arc::new(data.subset(fold)))?;
-    let evaluation = evaluate(&*file.content.model, &test, &*file.serving.inference, file.serving.decode)?;
-    Ok(by.measure(&evaluation)?)
+    let serving = &file.serving;
+    let context = EvaluationContext::new(&*file.content.model, &test, &*serving.inference, serving.decode)?
+        .with_trace(Some(&file.content.trace));
+    Ok(by.measure(&context)?)
 }
 
 /// The candidate with the best mean; of equal ones that with the larger numbers, which are the stronger penalties,

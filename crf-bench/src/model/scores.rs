@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crf_core::metrics::{Accuracy, ChunkF1, Confusion, LogLikelihood, MacroF1, SequenceAccuracy};
-use crf_core::{Dataset, Decode, Error, Metric as _, Result, evaluate};
+use crf_core::{Dataset, Decode, Error, EvaluationContext, Metric as _, Result};
 use serde::Serialize;
 
 use crate::model::calibration::Calibration;
@@ -53,7 +53,8 @@ impl Scores {
     /// Labels data that were read with the model's schema, and compares.
     pub fn of(file: &ModelFile, data: Arc<Dataset>, decode: Decode) -> Result<Self> {
         let corpus = file.content.features.encode(data.clone())?;
-        let evaluation = evaluate(&*file.content.model, &corpus, &*file.serving.inference, decode)?;
+        let evaluation =
+            EvaluationContext::new(&*file.content.model, &corpus, &*file.serving.inference, decode)?;
         let positions = evaluation.pairs().count();
         if positions == 0 {
             return Err(Error::data(

@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 
 use crate::error::{Error, Result};
-use crate::evaluation::evaluate::Evaluation;
+use crate::evaluation::context::EvaluationContext;
 use crate::inference::algorithm::Inference;
 
 /// A number that says how good predictions are.
@@ -9,46 +9,32 @@ use crate::inference::algorithm::Inference;
 pub trait Metric: Debug + Send + Sync {
     /// The column under which results show it.
     fn name(&self) -> String;
-    /// Whether larger values are better.
+    /// True if larger values are better.
     fn higher_is_better(&self) -> bool;
-    /// What it looks at beside labels.
-    fn needs(&self) -> Needs {
-        Needs::Labels
+    /// Refuses an inference, or a reference to compare with, that cannot give what the metric asks for, before
+    /// anything is trained.
+    fn check(&self, _inference: &dyn Inference, _reference: Option<&dyn Inference>) -> Result<()> {
+        Ok(())
+    }
+    /// True if the metric is about training, so that it has no value for models that were never trained alone.
+    fn is_of_training(&self) -> bool {
+        false
     }
     /// The value; a ratio without any case to count is 0, never NaN.
-    fn measure(&self, of: &Evaluation) -> Result<f64>;
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64>;
 }
 
-/// What a metric looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// Predicted labels.
-    Labels,
-    /// log Z and marginals too.
-    Probabilities,
-    /// And those of an inference to compare with.
-    Reference,
-    /// The model's parameters.
-    Parameters,
-    /// The labellings that are most likely as a whole, whatever the answers are.
-    Viterbi,
-    /// How the model was trained.
-    Training,
+/// Refuses an inference without probabilities.
+pub(crate) fn probabilities(inference: &dyn Inference, _reference: Option<&dyn Inference>) -> Result<()> {
+    inference.require_marginals().map(|_| ())
 }
 
-impl Needs {
-    /// Refuses an inference, or a reference, that does not give what is needed, before anything is trained.
-    pub fn check(self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
-        match (self, reference) {
-            (Needs::Labels | Needs::Parameters | Needs::Viterbi | Needs::Training, _) => Ok(()),
-            (Needs::Probabilities, _) => inference.require_marginals().map(|_| ()),
-            (Needs::Reference, None) => Err(Error::data(
-                "it compares with a `reference` inference, such as `junction-tree`, and there is none",
-            )),
-            (Needs::Reference, Some(reference)) => {
-                inference.require_marginals()?;
-                reference.require_marginals().map(|_| ()).map_err(|error| error.at("reference"))
-            }
-        }
-    }
+/// Refuses an inference without probabilities, and a reference without them or none at all.
+pub(crate) fn compared(inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
+    let reference = reference.ok_or_else(|| {
+        let none = "it compares with a `reference` inference, such as `junction-tree`, and there is none";
+        Error::data(none)
+    })?;
+    inference.require_marginals()?;
+    reference.require_marginals().map(|_| ()).map_err(|error| error.at("reference"))
 }

@@ -51,7 +51,7 @@ impl Learner for BestOf {
             // Who watches would see iterations of learners that are not taken.
             let fit =
                 learner.fit(problem, &mut FitContext::new(run.seed, &mut |_| ControlFlow::Continue(())))?;
-            let error = ErrorRate {}.measure(&problem.evaluate(&*fit.model, judge, self.decode)?)?;
+            let error = ErrorRate {}.measure(&problem.evaluate(&*fit.model, judge, self.decode)?.into())?;
             if best.as_ref().is_none_or(|(least, _)| error < *least) {
                 best = Some((error, fit));
             }

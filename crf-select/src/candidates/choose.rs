@@ -164,7 +164,7 @@ pub(crate) fn error(
     problem: &Problem<'_>,
     decode: Decode,
 ) -> Result<f64> {
-    ErrorRate {}.measure(&problem.evaluate(model, on, decode)?)
+    ErrorRate {}.measure(&problem.evaluate(model, on, decode)?.into())
 }
 
 /// The model of a candidate that comes with weights; the selector `tag` can do nothing with one that does not.

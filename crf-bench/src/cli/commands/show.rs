@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use crf_core::plugin::named;
-use crf_core::{Dataset, Error as CoreError, Seed, Source};
+use crf_core::{Dataset, Error as CoreError, Query, Seed, Source};
 use crf_datasets::{Csv, Format as _, Text};
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -17,7 +17,6 @@ use crate::cli::print_facts;
 use crate::config::{ConfigFault, ConfigRoot, KeyPath, Override, set};
 use crate::error::{Error, Result};
 use crate::model::file::ModelFile;
-use crate::model::predict::{Query, predict};
 use crate::report::{Film, Thing};
 use crate::support::atomic_file::{AtomicFile, require_distinct};
 
@@ -145,7 +144,7 @@ fn answers(file: &ModelFile, data: &Dataset) -> Result<Vec<String>> {
         Ok(ControlFlow::Continue(()))
     })?;
     let data = Arc::new(read.ok_or_else(|| CoreError::data("the model's format holds no sequence"))?);
-    let answers = predict(file, &file.content.features.encode(data)?, Query::Labels(file.serving.decode))?;
+    let answers = file.predict(&file.content.features.encode(data)?, Query::Labels(file.serving.decode))?;
     let names = answers.iter().flat_map(|answer| &answer.labels);
     Ok(names.map(|&label| schema.labels().name(label).to_owned()).collect())
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use crf_core::{Dataset, Decode, Error as CoreError, Schema};
+use crf_core::{Dataset, Decode, Error as CoreError, Prediction, Query, Schema};
 use crf_datasets::{Format, Text, open};
 use rayon::prelude::*;
 
@@ -16,7 +16,6 @@ use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::model::data_file::file_name;
 use crate::model::file::ModelFile;
-use crate::model::predict::{Prediction, Query, predict};
 
 /// Labels data with a model: one label a line, and a blank line after each sequence.
 #[derive(Debug, Args)]
@@ -118,7 +117,7 @@ pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
 fn labelled(file: &ModelFile, ask: Query, before: usize, data: Dataset) -> Result<Vec<u8>> {
     let (data, mut text) = (Arc::new(data), Vec::new());
     let of_piece = |error: CoreError| error.at(format!("the sequences from {} on", before + 1));
-    let predictions = file.content.features.encode(data.clone()).and_then(|x| predict(file, &x, ask));
+    let predictions = file.content.features.encode(data.clone()).and_then(|x| file.predict(&x, ask));
     for (i, prediction) in predictions.map_err(of_piece)?.iter().enumerate() {
         print(&data, i, prediction, &mut text).map_err(terminal)?;
     }

@@ -67,19 +67,10 @@ fn foreign_labels_keep_their_names_and_are_always_wrong() {
     let foreign = data.labels()[2].unwrap();
     assert!(Dataset::is_foreign(foreign));
     assert_eq!(data.label_name(0, foreign), "y");
-    let (predicted, parameters) = (vec![0; 4], Vec::new());
-    let evaluation = Evaluation {
-        data,
-        predicted,
-        probabilities: None,
-        map: None,
-        reference: None,
-        parameters,
-        viterbi: None,
-        trace: None,
-    };
+    let predicted = vec![0; 4];
+    let evaluation = Evaluation { data, predicted, probabilities: None, map: None };
     // Label n has precision 1/4 and recall 1; x and y have an F1 of 0.
-    let macro_f1 = MacroF1 {}.measure(&evaluation).unwrap();
+    let macro_f1 = MacroF1 {}.measure(&evaluation.clone().into()).unwrap();
     assert!((macro_f1 - 0.4 / 3.0).abs() < 1e-12, "{macro_f1}");
     let confusion = Confusion::of(&evaluation);
     assert_eq!((confusion.foreign(), confusion.predicted(0), confusion.precision(0)), (3, 4, 0.25));

@@ -6,8 +6,8 @@ use crf_core::metrics::{
     LogZError, MacroF1, MarginalError, OfLabel, Quality, SequenceAccuracy, ViterbiAccuracy,
 };
 use crf_core::{
-    Bound, Convergence, Dataset, DatasetBuilder, Evaluation, Features, Graph, Label, LogZ, Metric,
-    Probabilities,
+    Bound, Convergence, Dataset, DatasetBuilder, Evaluation, EvaluationContext, Features, Graph, Label, LogZ,
+    Metric, Probabilities,
 };
 use crf_testing::datasets::{labelled, two_kinds};
 
@@ -18,16 +18,7 @@ fn evaluation(data: Dataset, predicted: Vec<Label>) -> Evaluation {
     let log_likelihood = (0..data.len()).map(|i| -(i as f64) - 0.5).collect();
     let probabilities = Probabilities { log_likelihood, ..Probabilities::default() };
     let (data, probabilities) = (Arc::new(data), Some(probabilities));
-    Evaluation {
-        data,
-        predicted,
-        probabilities,
-        map: None,
-        reference: None,
-        parameters: Vec::new(),
-        viterbi: None,
-        trace: None,
-    }
+    Evaluation { data, predicted, probabilities, map: None }
 }
 
 /// Predictions as words, one string per sequence.
@@ -50,23 +41,25 @@ fn of_label(label: &str, quality: Quality) -> OfLabel {
 
 #[test]
 fn unlabelled_positions_do_not_count() {
-    assert_eq!(Accuracy {}.measure(&example()).unwrap(), 5.0 / 7.0);
-    assert_eq!(ErrorRate {}.measure(&example()).unwrap(), 2.0 / 7.0);
-    assert_eq!(SequenceAccuracy {}.measure(&example()).unwrap(), 0.5);
-    assert_eq!(LogLikelihood {}.measure(&example()).unwrap(), -8.0);
+    assert_eq!(Accuracy {}.measure(&example().into()).unwrap(), 5.0 / 7.0);
+    assert_eq!(ErrorRate {}.measure(&example().into()).unwrap(), 2.0 / 7.0);
+    assert_eq!(SequenceAccuracy {}.measure(&example().into()).unwrap(), 0.5);
+    assert_eq!(LogLikelihood {}.measure(&example().into()).unwrap(), -8.0);
 }
 
 #[test]
 fn labellings_that_are_most_likely_as_a_whole_are_measured_where_they_are_known() {
-    assert!(ViterbiAccuracy {}.measure(&example()).unwrap_err().to_string().contains("not looked for"));
+    assert!(
+        ViterbiAccuracy {}.measure(&example().into()).unwrap_err().to_string().contains("not looked for")
+    );
     // As `example` predicts, but for the second position, which is right now, and the two that are unlabelled.
-    let viterbi = Some(vec![0, 0, 1, 2, 0, 1, 2, 0, 1]);
-    assert_eq!(ViterbiAccuracy {}.measure(&Evaluation { viterbi, ..example() }).unwrap(), 6.0 / 7.0);
+    let context = EvaluationContext::from(example()).with_viterbi(vec![0, 0, 1, 2, 0, 1, 2, 0, 1]);
+    assert_eq!(ViterbiAccuracy {}.measure(&context).unwrap(), 6.0 / 7.0);
 }
 
 #[test]
 fn the_errors_of_equal_parts_are_told_apart() {
-    let error = |part, of| ErrorInPart { part, of }.measure(&example());
+    let error = |part, of| ErrorInPart { part, of }.measure(&example().into());
     assert_eq!([error(1, 2).unwrap(), error(2, 2).unwrap()], [1.0 / 5.0, 1.0 / 2.0]);
     assert_eq!((error(4, 4).unwrap(), error(1, 1).unwrap()), (0.0, 2.0 / 7.0));
     assert!(error(1, 3).unwrap_err().to_string().contains("4 sequences do not make 3 equal parts"));
@@ -76,7 +69,7 @@ fn the_errors_of_equal_parts_are_told_apart() {
 #[test]
 fn features_are_counted_by_their_names() {
     let none = example();
-    assert!(FeatureCount::default().measure(&none).is_err());
+    assert!(FeatureCount::default().measure(&none.clone().into()).is_err());
     let features: Features = serde_json::from_str(r#"["intercept", "transition"]"#).unwrap();
     let fitted = features.fit(&none.data).unwrap();
     let corpus = fitted.encode(none.data.clone()).unwrap();
@@ -84,7 +77,7 @@ fn features_are_counted_by_their_names() {
     let count = |with: &[&str], without: &[&str]| {
         let [with, without] = [with, without].map(|parts| parts.iter().map(ToString::to_string).collect());
         let metric = FeatureCount { with, without };
-        (metric.name(), metric.measure(&of).unwrap())
+        (metric.name(), metric.measure(&of.clone().into()).unwrap())
     };
     assert_eq!(count(&[], &[]), ("features".into(), 12.0));
     assert_eq!(count(&["y'"], &[]), ("features(y')".into(), 9.0));
@@ -105,21 +98,21 @@ fn confusion_counts_true_by_predicted() {
 #[test]
 fn a_label_that_never_occurs_is_no_part_of_macro_f1_and_worth_0_by_itself() {
     // 2/3 for cats and 3/4 for dogs.
-    let macro_f1 = MacroF1 {}.measure(&example()).unwrap();
+    let macro_f1 = MacroF1 {}.measure(&example().into()).unwrap();
     assert!((macro_f1 - (2.0 / 3.0 + 0.75) / 2.0).abs() < 1e-15, "{macro_f1}");
     for quality in [Quality::Precision, Quality::Recall, Quality::F1] {
-        assert_eq!(of_label("owl", quality).measure(&example()).unwrap(), 0.0);
+        assert_eq!(of_label("owl", quality).measure(&example().into()).unwrap(), 0.0);
     }
 }
 
 #[test]
 fn a_label_that_is_only_predicted_or_only_true_lowers_macro_f1() {
     let of = predict(LABELS, &["cat cat"], &["cat owl"]);
-    assert_eq!(MacroF1 {}.measure(&of).unwrap(), (2.0 / 3.0 + 0.0) / 2.0);
-    assert_eq!(of_label("owl", Quality::Precision).measure(&of).unwrap(), 0.0);
-    assert_eq!(of_label("cat", Quality::Precision).measure(&of).unwrap(), 1.0);
-    assert_eq!(of_label("cat", Quality::Recall).measure(&of).unwrap(), 0.5);
-    assert_eq!(of_label("cat", Quality::F1).measure(&of).unwrap(), 2.0 / 3.0);
+    assert_eq!(MacroF1 {}.measure(&of.clone().into()).unwrap(), (2.0 / 3.0 + 0.0) / 2.0);
+    assert_eq!(of_label("owl", Quality::Precision).measure(&of.clone().into()).unwrap(), 0.0);
+    assert_eq!(of_label("cat", Quality::Precision).measure(&of.clone().into()).unwrap(), 1.0);
+    assert_eq!(of_label("cat", Quality::Recall).measure(&of.clone().into()).unwrap(), 0.5);
+    assert_eq!(of_label("cat", Quality::F1).measure(&of.clone().into()).unwrap(), 2.0 / 3.0);
 }
 
 #[test]
@@ -130,16 +123,17 @@ fn metrics_of_nothing_are_0() {
     metrics.push(Box::new(of_label("cat", Quality::F1)));
     for of in &nothing {
         for metric in &metrics {
-            assert_eq!(metric.measure(of).unwrap(), 0.0, "{}", metric.name());
+            assert_eq!(metric.measure(&of.clone().into()).unwrap(), 0.0, "{}", metric.name());
         }
     }
-    assert_eq!(SequenceAccuracy {}.measure(&nothing[0]).unwrap(), 0.0);
-    assert_eq!(LogLikelihood {}.measure(&nothing[0]).unwrap(), 0.0);
+    assert_eq!(SequenceAccuracy {}.measure(&nothing[0].clone().into()).unwrap(), 0.0);
+    assert_eq!(LogLikelihood {}.measure(&nothing[0].clone().into()).unwrap(), 0.0);
 }
 
 #[test]
 fn an_unknown_label_is_refused_with_the_nearest_one() {
-    let refused = |label: &str| of_label(label, Quality::F1).measure(&example()).unwrap_err().to_string();
+    let refused =
+        |label: &str| of_label(label, Quality::F1).measure(&example().into()).unwrap_err().to_string();
     assert_eq!(refused("dgo"), "unknown label `dgo`, did you mean `dog`?");
     assert_eq!(refused("elephant"), "unknown label `elephant`; there is `cat`, `dog`, `owl`");
 }
@@ -150,17 +144,17 @@ fn chunk_f1_counts_whole_chunks() {
     let truth = ["B-NP I-NP O B-VP B-NP", "I-NP I-NP"];
     // True: NP 0–1, VP 3, NP 4; NP 0–1. Found: NP 0, NP 1, VP 3, NP 4; NP 0–1. Three are right.
     let of = predict(&labels, &truth, &["B-NP B-NP O B-VP B-NP", "B-NP I-NP"]);
-    assert_eq!(ChunkF1 {}.measure(&of).unwrap(), 2.0 * 3.0 / (4.0 + 5.0));
+    assert_eq!(ChunkF1 {}.measure(&of.clone().into()).unwrap(), 2.0 * 3.0 / (4.0 + 5.0));
     let same = predict(&labels, &truth, &truth);
-    assert_eq!(ChunkF1 {}.measure(&same).unwrap(), 1.0);
+    assert_eq!(ChunkF1 {}.measure(&same.clone().into()).unwrap(), 1.0);
     let none = predict(&labels, &["O O"], &["O O"]);
-    assert_eq!(ChunkF1 {}.measure(&none).unwrap(), 0.0);
+    assert_eq!(ChunkF1 {}.measure(&none.clone().into()).unwrap(), 0.0);
 }
 
 #[test]
 fn chunks_at_unlabelled_positions_are_not_held_against_a_prediction() {
     let of = predict(&["O", "B-NP", "I-NP"], &["B-NP ? O ?"], &["B-NP I-NP O B-NP"]);
-    assert_eq!(ChunkF1 {}.measure(&of).unwrap(), 1.0);
+    assert_eq!(ChunkF1 {}.measure(&of.clone().into()).unwrap(), 1.0);
 }
 
 #[test]
@@ -177,10 +171,10 @@ fn kinds_of_node_are_counted_apart() {
     // Labels of `a` are 0 and 1, those of `b` are 2 to 4.
     assert_eq!((confusion.count(0, 1), confusion.count(1, 1)), (1, 1));
     assert_eq!((confusion.count(4, 4), confusion.count(3, 2)), (1, 1));
-    assert_eq!(of_label("b2", Quality::F1).measure(&of).unwrap(), 1.0);
-    assert_eq!(of_label("a1", Quality::Precision).measure(&of).unwrap(), 0.5);
-    assert_eq!(Accuracy {}.measure(&of).unwrap(), 0.5);
-    assert!(ChunkF1 {}.measure(&of).is_ok());
+    assert_eq!(of_label("b2", Quality::F1).measure(&of.clone().into()).unwrap(), 1.0);
+    assert_eq!(of_label("a1", Quality::Precision).measure(&of.clone().into()).unwrap(), 0.5);
+    assert_eq!(Accuracy {}.measure(&of.clone().into()).unwrap(), 0.5);
+    assert!(ChunkF1 {}.measure(&of.clone().into()).is_ok());
 }
 
 #[test]
@@ -205,8 +199,9 @@ fn answers_are_compared_with_those_of_a_reference() {
     let mut of = answers([(2.0, Bound::Lower), (5.0, Bound::Upper)], [0.5, 0.25, 1.0]);
     assert_eq!(of.confidence().unwrap(), [0.5, 0.25, 0.0]);
     let exact = answers([(2.6, Bound::Exact), (4.7, Bound::Exact)], [0.75, 0.25, 0.5]);
-    of.reference = Some(Box::new(exact));
-    let measure = |metric: &dyn Metric, of: &Evaluation| metric.measure(of).unwrap();
+    let measure = |metric: &dyn Metric, of: &Evaluation| {
+        metric.measure(&EvaluationContext::from(of.clone()).with_reference(exact.clone())).unwrap()
+    };
     assert!((measure(&MarginalError {}, &of) - 0.75 / 3.0).abs() < 1e-15);
     assert!((measure(&LogZError {}, &of) - (-0.6 + 0.3) / 3.0).abs() < 1e-15);
     assert_eq!(measure(&BrokenBounds {}, &of), 0.0);
@@ -219,11 +214,12 @@ fn answers_are_compared_with_those_of_a_reference() {
 #[test]
 fn a_metric_says_what_it_misses() {
     let mut of = example();
-    let refused = |metric: &dyn Metric, of: &Evaluation| metric.measure(of).unwrap_err().to_string();
+    let refused =
+        |metric: &dyn Metric, of: &Evaluation| metric.measure(&of.clone().into()).unwrap_err().to_string();
     let alone = "there is no reference inference to compare the answers with";
     assert_eq!(refused(&MarginalError {}, &of), alone);
     of.probabilities = None;
     let labels_only = "the inference finds labellings only, so neither log Z nor marginals are known";
     assert_eq!(refused(&LogLikelihood {}, &of), labels_only);
-    assert_eq!(Accuracy {}.measure(&of).unwrap(), 5.0 / 7.0);
+    assert_eq!(Accuracy {}.measure(&of.clone().into()).unwrap(), 5.0 / 7.0);
 }

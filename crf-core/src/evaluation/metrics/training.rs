@@ -1,9 +1,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::evaluation::evaluate::Evaluation;
-use crate::evaluation::metric::{Metric, Needs};
+use crate::error::Result;
+use crate::evaluation::context::EvaluationContext;
+use crate::evaluation::metric::Metric;
 use crate::learning::learner::Iteration;
 
 /// How training went, by the last iteration of its trace.
@@ -48,14 +48,13 @@ impl Metric for Training {
         false
     }
 
-    fn needs(&self) -> Needs {
-        Needs::Training
+    fn is_of_training(&self) -> bool {
+        true
     }
 
     /// NaN where nothing is told.
-    fn measure(&self, of: &Evaluation) -> Result<f64> {
-        let none = || Error::data("how the model was trained is not known");
-        let last = of.trace.as_ref().ok_or_else(none)?.iterations.last();
+    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
+        let last = of.trace()?.iterations.last();
         let count = |of: fn(&Iteration) -> u32| last.map_or(0.0, |last| f64::from(of(last)));
         Ok(match self.of {
             Quantity::Objective => last.map_or(f64::NAN, |last| last.objective),

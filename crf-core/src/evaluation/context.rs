@@ -1,0 +1,141 @@
+use std::cell::OnceCell;
+use std::ops::Deref;
+
+use crate::Label;
+use crate::error::{Error, Result};
+use crate::evaluation::evaluate::{Evaluation, Probabilities, evaluate};
+use crate::evaluation::predict::{Decode, Query, predict};
+use crate::features::encoded_dataset::EncodedDataset;
+use crate::inference::algorithm::Inference;
+use crate::learning::learner::Trace;
+use crate::models::model::Model;
+
+/// An evaluation, and all that a metric may ask for beyond it, computed when it is asked for and once.
+#[derive(Debug)]
+pub struct EvaluationContext<'a> {
+    answers: Evaluation,
+    source: Option<Source<'a>>,
+    reference_inference: Option<&'a dyn Inference>,
+    trace: Option<&'a Trace>,
+    reference: OnceCell<Evaluation>,
+    viterbi: OnceCell<Vec<Label>>,
+    parameters: OnceCell<Vec<(String, f64)>>,
+}
+
+/// The model and the data of an evaluation.
+#[derive(Debug, Clone, Copy)]
+struct Source<'a> {
+    model: &'a dyn Model,
+    encoded: &'a EncodedDataset,
+    inference: &'a dyn Inference,
+    decode: Decode,
+}
+
+impl<'a> EvaluationContext<'a> {
+    /// Evaluates a model on an encoded dataset.
+    pub fn new(
+        model: &'a dyn Model,
+        encoded: &'a EncodedDataset,
+        inference: &'a dyn Inference,
+        decode: Decode,
+    ) -> Result<Self> {
+        let answers = evaluate(model, encoded, inference, decode)?;
+        let source = Some(Source { model, encoded, inference, decode });
+        Ok(EvaluationContext { source, ..answers.into() })
+    }
+
+    /// Adds an inference to compare the answers with.
+    pub fn with_reference_inference(self, reference_inference: Option<&'a dyn Inference>) -> Self {
+        EvaluationContext { reference_inference, ..self }
+    }
+
+    /// Adds answers to compare with.
+    pub fn with_reference(self, reference: Evaluation) -> Self {
+        EvaluationContext { reference: reference.into(), ..self }
+    }
+
+    /// Adds the most likely labelling of each sequence as a whole.
+    pub fn with_viterbi(self, labels: Vec<Label>) -> Self {
+        EvaluationContext { viterbi: labels.into(), ..self }
+    }
+
+    /// Adds the course of training.
+    pub fn with_trace(self, trace: Option<&'a Trace>) -> Self {
+        EvaluationContext { trace, ..self }
+    }
+
+    /// The answers of the reference inference for the same model and data.
+    pub fn reference(&self) -> Result<&Evaluation> {
+        let none = || Error::data("there is no reference inference to compare the answers with");
+        once(&self.reference, || {
+            let Source { model, encoded, decode, .. } = self.source.ok_or_else(none)?;
+            evaluate(model, encoded, self.reference_inference.ok_or_else(none)?, decode)
+        })
+    }
+
+    /// The probabilities of the answers, and those of the reference inference.
+    pub fn compared(&self) -> Result<(&Probabilities, &Probabilities)> {
+        let reference = self.reference()?;
+        Ok((self.probabilities()?, reference.probabilities()?))
+    }
+
+    /// The most likely labelling of each sequence as a whole, however the answers were decoded.
+    pub fn viterbi(&self) -> Result<&[Label]> {
+        let none = || Error::data("the labels that are most likely as a whole were not looked for");
+        let labels = once(&self.viterbi, || {
+            let Source { model, encoded, inference, .. } = self.source.ok_or_else(none)?;
+            let bound = model.bind(encoded)?;
+            let found = predict(&*bound, encoded, inference, Query::Labels(Decode::Viterbi))?;
+            Ok(found.into_iter().flat_map(|prediction| prediction.labels).collect())
+        });
+        labels.map(Vec::as_slice)
+    }
+
+    /// The parameters of the model in words, with their values.
+    pub fn parameters(&self) -> Result<&[(String, f64)]> {
+        let none = || Error::data("the model is not known, so it has no parameters to be shown");
+        let parameters = once(&self.parameters, || {
+            let (source, mut parameters) = (self.source.ok_or_else(none)?, Vec::new());
+            source.model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
+            Ok(parameters)
+        });
+        parameters.map(Vec::as_slice)
+    }
+
+    /// The course of training.
+    pub fn trace(&self) -> Result<&Trace> {
+        self.trace.ok_or_else(|| Error::data("how the model was trained is not known"))
+    }
+}
+
+/// The content of a cell, computed if it is empty.
+fn once<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(known) = cell.get() {
+        return Ok(known);
+    }
+    let computed = compute()?;
+    Ok(cell.get_or_init(|| computed))
+}
+
+/// Answers alone: metrics that ask for more are refused.
+impl From<Evaluation> for EvaluationContext<'_> {
+    fn from(answers: Evaluation) -> Self {
+        EvaluationContext {
+            answers,
+            source: None,
+            reference_inference: None,
+            trace: None,
+            reference: OnceCell::new(),
+            viterbi: OnceCell::new(),
+            parameters: OnceCell::new(),
+        }
+    }
+}
+
+impl Deref for EvaluationContext<'_> {
+    type Target = Evaluation;
+
+    fn deref(&self) -> &Evaluation {
+        &self.answers
+    }
+}

@@ -1,0 +1,196 @@
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Label;
+use crate::data::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::evaluation::context::EvaluationContext;
+use crate::evaluation::metric::Metric;
+use crate::evaluation::metrics::{Confusion, ratio};
+
+/// The share of pairs of labels of which something is so.
+fn share(pairs: impl Iterator<Item = (Label, Label)>, is_so: fn(&Label, &Label) -> bool) -> f64 {
+    let (mut so, mut all) = (0.0, 0.0);
+    for (truth, label) in pairs {
+        all += 1.0;
+        so += f64::from(is_so(&truth, &label));
+    }
+    ratio(so, all)
+}
+
+metric!(
+    /// The fraction of positions with the right label.
+    Accuracy, "accuracy", "accuracy", higher = true, |of| {
+        Ok(share(of.pairs(), Label::eq))
+    }
+);
+
+metric!(
+    /// The fraction of positions with the right label, when labels are those that are most likely as a whole. It stands beside
+    /// `accuracy` where that is of other answers.
+    ViterbiAccuracy, "viterbi-accuracy", "viterbi_accuracy", higher = true, |of| {
+        Ok(share(of.pairs_with(of.viterbi()?), Label::eq))
+    }
+);
+
+metric!(
+    /// The fraction of positions with a wrong label.
+    ErrorRate, "error", "error", higher = false, |of| {
+        Ok(share(of.pairs(), Label::ne))
+    }
+);
+
+metric!(
+    /// The fraction of positions with the right label in each sequence, in the mean over the sequences: a short one counts as
+    /// much as a long one.
+    MeanAccuracy, "mean-accuracy", "mean_accuracy", higher = true, |of| {
+        let (mut sum, mut n) = (0.0, 0.0);
+        for i in 0..of.data.len() {
+            let pairs = of.data.labels()[of.data.range(i)].iter().zip(&of.predicted[of.data.range(i)]);
+            let (mut right, mut all) = (0.0, 0.0);
+            for (truth, predicted) in pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted))) {
+                all += 1.0;
+                right += f64::from(truth == predicted);
+            }
+            if all > 0.0 {
+                sum += right / all;
+                n += 1.0;
+            }
+        }
+        Ok(ratio(sum, n))
+    }
+);
+
+metric!(
+    /// The fraction of sequences without a single wrong label.
+    SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |of| {
+        let clean = |i: usize| {
+            let range = of.data.range(i);
+            let mut pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
+            pairs.all(|(truth, predicted)| truth.is_none_or(|truth| truth == *predicted))
+        };
+        Ok(ratio((0..of.data.len()).filter(|&i| clean(i)).count() as f64, of.data.len() as f64))
+    }
+);
+
+metric!(
+    /// The mean F1 of all labels that occur among the true or the predicted ones.
+    ///
+    /// A true label that the model does not have occurs too, with an F1 of 0.
+    MacroF1, "macro-f1", "macro_f1", higher = true, |of| {
+        let confusion = Confusion::of(of);
+        let present = (0..confusion.n_labels()).filter(|&y| confusion.truth(y) + confusion.predicted(y) > 0);
+        let scores: Vec<f64> = present.map(|y| confusion.f1(y)).collect();
+        let foreign: HashSet<Label> = of.pairs().map(|pair| pair.0).filter(|&y| Dataset::is_foreign(y)).collect();
+        Ok(ratio(scores.iter().sum(), (scores.len() + foreign.len()) as f64))
+    }
+);
+
+/// Which quality of one label is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Quality {
+    /// How many of the predicted positions are right.
+    Precision,
+    /// How many of the true positions are found.
+    Recall,
+    /// The harmonic mean of both.
+    F1,
+}
+
+/// Precision, recall or F1 of one label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfLabel {
+    /// The label's name.
+    pub label: String,
+    /// What is measured.
+    pub quality: Quality,
+}
+
+crate::plugin!(
+    "metric",
+    OfLabel,
+    "of-label",
+    example = r#"
+label = "rain"
+quality = "recall"
+"#
+);
+
+#[typetag::serde(name = "of-label")]
+impl Metric for OfLabel {
+    fn name(&self) -> String {
+        let quality = match self.quality {
+            Quality::Precision => "precision",
+            Quality::Recall => "recall",
+            Quality::F1 => "f1",
+        };
+        format!("{quality}({})", self.label)
+    }
+
+    fn higher_is_better(&self) -> bool {
+        true
+    }
+
+    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
+        let names = of.data.schema().kinds().iter().flat_map(|kind| kind.labels.names().iter());
+        let label = names.clone().position(|name| name == self.label);
+        let label = label.ok_or_else(|| Error::unknown("label", &self.label, names))?;
+        let confusion = Confusion::of(of);
+        Ok(match self.quality {
+            Quality::Precision => confusion.precision(label),
+            Quality::Recall => confusion.recall(label),
+            Quality::F1 => confusion.f1(label),
+        })
+    }
+}
+
+/// The fraction of positions with a wrong label in one of several equal parts of the sequences, such as the domains of
+/// the source `domains`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorInPart {
+    /// Which part, counted from 1.
+    pub part: usize,
+    /// How many parts there are; they must be equal.
+    pub of: usize,
+}
+
+crate::plugin!(
+    "metric",
+    ErrorInPart,
+    "error-in-part",
+    example = "
+part = 1
+of = 1
+"
+);
+
+#[typetag::serde(name = "error-in-part")]
+impl Metric for ErrorInPart {
+    fn name(&self) -> String {
+        format!("error({} of {})", self.part, self.of)
+    }
+
+    fn higher_is_better(&self) -> bool {
+        false
+    }
+
+    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
+        let (mut wrong, mut all) = (0.0, 0.0);
+        for i in of.data.part(self.part, self.of)? {
+            let range = of.data.range(i);
+            let pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
+            for (truth, predicted) in
+                pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted)))
+            {
+                all += 1.0;
+                wrong += f64::from(truth != predicted);
+            }
+        }
+        Ok(ratio(wrong, all))
+    }
+}

@@ -1,0 +1,55 @@
+//! The metrics: plugins, grouped by what they look at. A ratio of nothing to nothing is 0 everywhere, as conlleval
+//! has it.
+//!
+//! `labels.rs` counts labels, `chunks.rs` whole chunks, `probabilities.rs` asks for marginals and log Z, `model.rs` for
+//! the model, `training.rs` for the course of training. `confusion.rs` is the table behind the scores of labels.
+
+/// Defines a metric without settings.
+macro_rules! metric {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $(check = $check:expr,)? |$of:ident| $measure:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $type {}
+
+        crate::plugin!("metric", $type, $tag);
+
+        #[typetag::serde(name = $tag)]
+        impl Metric for $type {
+            fn name(&self) -> String {
+                $name.into()
+            }
+            fn higher_is_better(&self) -> bool {
+                $higher
+            }
+            $(fn check(&self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
+                $check(inference, reference)
+            })?
+            fn measure(&self, $of: &EvaluationContext<'_>) -> Result<f64> {
+                $measure
+            }
+        }
+    };
+}
+
+mod chunks;
+mod confusion;
+mod labels;
+mod model;
+mod probabilities;
+mod training;
+
+pub use chunks::{ChunkF1, chunks};
+pub use confusion::Confusion;
+pub use labels::{
+    Accuracy, ErrorInPart, ErrorRate, MacroF1, MeanAccuracy, OfLabel, Quality, SequenceAccuracy,
+    ViterbiAccuracy,
+};
+pub use model::{FeatureCount, Parameter};
+pub use probabilities::{BrokenBounds, LogLikelihood, LogZError, MarginalError};
+pub use training::{Quantity, Training};
+
+/// `part / whole`, and 0 when there is nothing to divide by.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}

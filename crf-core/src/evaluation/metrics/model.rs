@@ -1,0 +1,77 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::evaluation::context::EvaluationContext;
+use crate::evaluation::metric::Metric;
+
+/// A number of the model itself, by the name that `crf inspect` shows: `y=rain ∧ x`, `deviation of x given y=rain`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+}
+
+crate::plugin!("metric", Parameter, "parameter", example = r#"name = "y=rain""#);
+
+#[typetag::serde(name = "parameter")]
+impl Metric for Parameter {
+    fn name(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    fn higher_is_better(&self) -> bool {
+        true
+    }
+
+    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
+        let found = of.parameters()?.iter().find(|(name, _)| *name == self.name);
+        let names = of.parameters()?.iter().map(|(name, _)| name.as_str());
+        found.map(|(_, value)| *value).ok_or_else(|| Error::unknown("parameter", &self.name, names))
+    }
+}
+
+/// How many features the model has, of those whose names have all of some parts and none of others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FeatureCount {
+    /// What a name must have in it, such as `speed`, or `y'` in those of transition features.
+    pub with: Vec<String>,
+    /// What it must not have in it.
+    pub without: Vec<String>,
+}
+
+crate::plugin!(
+    "metric",
+    FeatureCount,
+    "features",
+    example = r#"
+with = ["y'"]
+without = ["speed"]
+"#
+);
+
+#[typetag::serde(name = "features")]
+impl Metric for FeatureCount {
+    fn name(&self) -> String {
+        let without = self.without.iter().map(|part| format!("not {part}"));
+        let parts: Vec<String> = self.with.iter().cloned().chain(without).collect();
+        if parts.is_empty() { "features".into() } else { format!("features({})", parts.join(", ")) }
+    }
+
+    fn higher_is_better(&self) -> bool {
+        false
+    }
+
+    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
+        let none = || Error::data("the model is not log-linear, so it has no features to be counted");
+        let map = of.map.as_ref().ok_or_else(none)?;
+        let has = |name: &str, part: &String| name.contains(part.as_str());
+        let names = (0..map.len()).map(|k| map.name(k));
+        let counted = names.filter(|name| {
+            self.with.iter().all(|part| has(name, part)) && !self.without.iter().any(|part| has(name, part))
+        });
+        Ok(counted.count() as f64)
+    }
+}
