@@ -11,6 +11,7 @@ mod inference;
 mod learning;
 mod models;
 mod numeric;
+mod pipeline;
 
 mod error;
 pub mod plugin;
@@ -49,6 +50,8 @@ pub use crate::models::log_linear::LogLinear;
 pub use crate::models::model::{BoundModel, Model};
 pub use crate::numeric::aligned::Aligned;
 pub use crate::numeric::simd;
+pub use crate::pipeline::choose::{Chosen, TriedCandidate, choose, choose_with};
+pub use crate::pipeline::prepare::{Encode, Prepared, Trained, encode, fit_selected, select_and_fit};
 pub use crate::plugin::Plugin;
 pub use crate::seed::{Rng, Seed};
 

@@ -28,8 +28,8 @@ use std::sync::Arc;
 use crf_core::prototypes::{One, RawValue};
 use crf_core::{
     Alphabet, Channel, ChannelKind, DatasetBuilder, Decode, EncodedDataset, Error, FeatureSpec, Features,
-    FitContext, FittedFeatures, Inference, Label, Learner, Link, Model, Pairs, Problem, Result, Schema, Seed,
-    Value, evaluate,
+    FitContext, FittedFeatures, Inference, Label, Learner, Link, Model, Pairs, Prepared, Result, Schema,
+    Seed, Value, encode, evaluate,
 };
 use linfa::DatasetBase;
 use linfa::dataset::{AsSingleTargets, Records};
@@ -145,14 +145,11 @@ impl<C: Ord + Clone, T: AsSingleTargets<Elem = C>> Fit<Sequences, T, ChainError>
         let names = Alphabet::new((0..classes.len()).map(|class| class.to_string()));
         let schema = Arc::new(Schema::chain((0..x.nfeatures()).map(channel).collect(), names)?);
         let data = x.encode(&schema, Some(&labels))?;
-        let features = self.features.fit(&data)?;
-        let train = features.encode(Arc::new(data))?;
-        let map = Arc::new(features.map(&train)?);
-        let problem = Problem::new(&train, &map, &*self.inference);
+        let prepared = Prepared::fit(&self.features, Arc::new(data), None, &encode)?;
         let mut run_on = |_: &_| ControlFlow::Continue(());
-        let model =
-            self.learner.fit(&problem, &mut FitContext::new(Seed::new(self.seed), &mut run_on))?.model;
-        let (inference, decode) = (self.inference.clone(), self.decode);
+        let mut run = FitContext::new(Seed::new(self.seed), &mut run_on);
+        let model = self.learner.fit(&prepared.problem(&*self.inference), &mut run)?.model;
+        let (features, inference, decode) = (prepared.features, self.inference.clone(), self.decode);
         Ok(FittedChain { model, features, inference, decode, classes })
     }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use crf_core::choose;
 use crf_core::metrics::ErrorRate;
 use crf_core::{
     Decode, Features, FitContext, Learner, Metric as _, Model, Problem, Seed, Selector, Source, evaluate,
@@ -21,7 +22,7 @@ use crf_datasets::{Size, Tag};
 use crf_inference::ForwardBackward;
 use crf_learn::{LikelihoodObjective, Minimisation, Mle, Sharded, StopRule};
 use crf_select::{
-    ForwardSettings, GainProbabilities, Grafting, L1Path, LambdaPath, MEstimatorPath, MeanFieldGain, choose,
+    ForwardSettings, GainProbabilities, Grafting, L1Path, LambdaPath, MEstimatorPath, MeanFieldGain,
 };
 
 const FEATURES: &str = r#"["intercept", "transition",

@@ -1,6 +1,6 @@
 //! Feature selection: paths of candidate models, small to large.
 //!
-//! A selector proposes and the caller disposes: [`choose`] takes the best candidate of a path by data that the selector
+//! A selector proposes and the caller disposes: [`choose`](crf_core::choose) takes the best candidate of a path by data that the selector
 //! never sees, and the learner that trains the survivors afterwards is whichever a config names. The learner `as-selected`
 //! leaves the weights as a selector found them.
 //!
@@ -28,7 +28,6 @@ mod wrappers;
 pub use crate::baselines::as_selected::AsSelected;
 pub use crate::baselines::logit_boost::LogitBoost;
 pub use crate::baselines::none::None;
-pub use crate::candidates::choose::{Chosen, TriedCandidate, choose, choose_with};
 pub use crate::filters::correlation::Correlation;
 pub use crate::filters::mutual_information::MutualInformation;
 pub use crate::filters::ranking::Sizes;

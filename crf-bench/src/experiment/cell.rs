@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{
-    EncodedDataset, EvaluationContext, FitContext, Inference, Metric, Model, Problem, Seed, Splits, Stop,
-    Trace,
+    EncodedDataset, EvaluationContext, FitContext, Inference, Metric, Model, Prepared, Seed, Splits, Stop,
+    Trace, fit_selected,
 };
 use serde::{Deserialize, Serialize};
 
@@ -123,28 +123,25 @@ fn run_method(
 ) -> crf_core::Result<Cell> {
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
     let clock = Instant::now();
-    let fitted = method.features.fit(&data.train)?;
-    let train = encode(&fitted, data.train.clone())?;
-    let map = Arc::new(fitted.map(&train)?);
-    let holdout = data.holdout.clone().map(|data| encode(&fitted, data)).transpose()?;
-    let test = encode(&fitted, data.test.clone())?;
+    let prepared = Prepared::fit(&method.features, data.train.clone(), data.holdout.clone(), &encode)?;
+    let test = encode(&prepared.features, data.test.clone())?;
     seconds.encode = clock.elapsed().as_secs_f64();
 
-    let problem = Problem { valid: holdout.as_ref(), ..Problem::new(&train, &map, &*method.inference) };
+    let problem = prepared.problem(&*method.inference);
     let along = |model: &dyn Model| measure(&experiment.path, model, &test, method, None, None);
     let along: Option<&dyn Fn(&dyn Model) -> _> = Some(&along as _).filter(|_| !experiment.path.is_empty());
     let (selection, is_known) = match method.selector.keeps_all() {
-        true => (SelectionCache::none(&map), false),
+        true => (SelectionCache::none(&prepared.map), false),
         false => selections.of(method, &problem, &of_selection, along)?,
     };
     let clock = Instant::now();
     let start = selection.start.as_ref().map(|model| model as &dyn Model);
-    let problem = Problem { map: &selection.map, start, ..problem };
     let mut observer = |iteration: &crf_core::Iteration| {
         tracing::debug!(cell, ?iteration);
         ControlFlow::Continue(())
     };
-    let fit = method.learner.fit(&problem, &mut FitContext::new(seed, &mut observer))?;
+    let mut run = FitContext::new(seed, &mut observer);
+    let fit = fit_selected(&problem, &selection.map, start, &*method.learner, &mut run)?;
     seconds.train = selection.seconds + clock.elapsed().as_secs_f64();
     seconds.shared = if is_known { selection.seconds } else { 0.0 };
     // That the budget ended it, as with boosting it always does, the report says once for all cells.
@@ -164,7 +161,7 @@ fn run_method(
         trial: 0,
         seed: seed.short(),
         metrics,
-        features: fit.model.log_linear().map_or(problem.map.len(), |model| model.map().len()),
+        features: fit.model.log_linear().map_or(selection.map.len(), |model| model.map().len()),
         stop: fit.trace.stop,
         iterations: fit.trace.iterations.len(),
         seconds,

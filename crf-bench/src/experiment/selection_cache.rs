@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{Error, FeatureMap, FitContext, LogLinear, Model, Problem, Result, Seed};
-use crf_select::{TriedCandidate, choose_with};
+use crf_core::{TriedCandidate, choose_with};
+
 use serde::Serialize;
 
 use crate::config::Method;

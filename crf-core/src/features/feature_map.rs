@@ -412,6 +412,12 @@ impl FeatureMap {
         }
     }
 
+    /// The same map with only some features, given by ascending indices.
+    pub fn narrow_to(&self, features: &[usize]) -> FeatureMap {
+        let mut wanted = features.iter().peekable();
+        self.narrow(|k| wanted.next_if_eq(&&k).is_some()).0
+    }
+
     /// The map of those features for which `keep` says yes, and their numbers in this map.
     ///
     /// Observation functions keep their numbers, so encoded data serve narrow and wide maps alike.

@@ -82,6 +82,11 @@ impl<'a> FitContext<'a> {
         FitContext { seed, observer, began: Instant::now() }
     }
 
+    /// A run within this one: its random numbers are those of the child `name` of the seed.
+    pub fn child(&mut self, name: &str) -> FitContext<'_> {
+        FitContext { seed: self.seed.child(name), observer: &mut *self.observer, began: self.began }
+    }
+
     /// Shows an iteration to the observer.
     pub fn observe(&mut self, iteration: &Iteration) -> ControlFlow<()> {
         (self.observer)(iteration)

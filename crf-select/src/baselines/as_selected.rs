@@ -1,11 +1,12 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Decode, Error, Fit, FitContext, Iteration, Learner, Problem, Result, Selector, Stop, Trace};
+use crf_core::{
+    Decode, Error, Fit, FitContext, Iteration, Learner, Problem, Result, Selector, Stop, Trace, choose,
+};
 use crf_learn::Mle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-use crate::candidates::choose::choose;
 use crate::penalty_path::l1_path::L1Path;
 
 /// The model as a selector found it: what the tables of Vail (2008), §3.4 call unsmoothed.

@@ -1,10 +1,8 @@
 //! All candidate features under one objective, and what trains subsets of them.
 //!
 //! Every selector that trains looks at the candidates through `objective.rs`: one pass over the data
-//! gives the derivative of each of them. Nothing here knows a selector; `choose.rs` takes the best
-//! candidate of a path by data that no selector sees.
+//! gives the derivative of each of them. Nothing here knows a selector.
 
-pub(crate) mod choose;
 pub(crate) mod function_columns;
 pub(crate) mod objective;
 pub(crate) mod path_reporter;

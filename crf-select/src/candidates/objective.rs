@@ -3,7 +3,6 @@ use std::sync::Arc;
 use crf_core::{FitContext, Problem, Result, Stop};
 use crf_learn::{LikelihoodObjective, Objective, Penalised, Penalty, Point, Sharded, StopRule, run_steps};
 
-use crate::candidates::path_reporter::narrow;
 use crate::candidates::warm_steps::WarmSteps;
 
 /// What makes an objective of a problem.
@@ -85,7 +84,7 @@ impl<'a> CandidateObjective<'a> {
         penalty: &Penalty,
         f: impl FnOnce(&mut Self, &mut Penalised<Box<dyn Objective + '_>>, &mut Point) -> Result<R>,
     ) -> Result<R> {
-        let map = Arc::new(narrow(self.problem.map, features));
+        let map = Arc::new(self.problem.map.narrow_to(features));
         let train = self.problem.train.restricted(&map);
         let problem = Problem { map: &map, train: &train, ..self.problem };
         let mut penalised = Penalised::new((self.of)(&problem)?, penalty, &map);

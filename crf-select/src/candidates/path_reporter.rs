@@ -1,5 +1,6 @@
-use crf_core::{Candidate, FeatureMap, FitContext, Result};
+use crf_core::{Candidate, Error, FeatureMap, FitContext, LogLinear, Result};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// What becomes of a candidate.
 pub(crate) type Emit<'e> = dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>> + 'e;
@@ -30,8 +31,11 @@ impl<'e> PathReporter<'e> {
     }
 }
 
-/// The map of some features, ascending, of another.
-pub(crate) fn narrow(map: &FeatureMap, features: &[usize]) -> FeatureMap {
-    let mut wanted = features.iter().peekable();
-    map.narrow(|k| wanted.next_if_eq(&&k).is_some()).0
+/// The model of a candidate that comes with weights; the selector `tag` can do nothing with one that does not.
+pub(crate) fn fitted(candidate: &Candidate<'_>, map: &FeatureMap, tag: &'static str) -> Result<LogLinear> {
+    let weights = candidate.weights.ok_or_else(|| Error::Unsupported {
+        tag,
+        what: "needs candidates with weights, as selectors find that train their models".into(),
+    })?;
+    LogLinear::new(Arc::new(map.narrow_to(candidate.features)), weights.to_vec())
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crf_core::{Candidate, FitContext, Problem, Result, Stop};
 
 use crate::candidates::objective::CandidateObjective;
-use crate::candidates::path_reporter::{Emit, narrow};
+use crate::candidates::path_reporter::Emit;
 use crate::forward::selection_loop::best_of;
 
 /// Lists of the candidates with the largest derivatives, at w = 0 first. Those say much the same, as nested thresholds do; so
@@ -36,7 +36,7 @@ impl WorkingList {
         let mut away = 0.0; // seconds that others spent on candidates
         loop {
             let is_whole = list.len() == field.w.len();
-            let map = Arc::new(narrow(problem.map, &list));
+            let map = Arc::new(problem.map.narrow_to(&list));
             let train = problem.train.restricted(&map);
             let listed = Problem { map: &map, train: &train, ..*problem };
             let (size, away_before, mut has_grown, mut last) = (shown, away, false, None);

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::candidates::objective::{CandidateObjective, likelihood};
-use crate::candidates::path_reporter::{Emit, PathReporter, narrow};
+use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::forward::selection_loop::{CandidateScorer, ForwardSettings, best_of};
 
 /// Trains a model with each candidate and adds the one with which the validation data are likeliest, or the training data if
@@ -74,7 +74,7 @@ impl Trials<'_> {
     }
 
     fn model(field: &CandidateObjective<'_>, features: &[usize]) -> Result<LogLinear> {
-        let map = Arc::new(narrow(field.problem.map, features));
+        let map = Arc::new(field.problem.map.narrow_to(features));
         LogLinear::new(map, CandidateObjective::part(&field.w, features))
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidates::function_columns::{Columns, weights};
 use crate::candidates::objective::{CandidateObjective, likelihood};
-use crate::candidates::path_reporter::{Emit, PathReporter, narrow};
+use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::forward::mean_field_gain::edge_sums::{EdgeSums, Other};
 use crate::forward::mean_field_gain::gain::Gain;
 use crate::forward::selection_loop::{CandidateScorer, ForwardSettings};
@@ -140,7 +140,7 @@ fn candidates(map: &FeatureMap) -> Vec<Candidate> {
 impl CandidateScorer for Gains<'_> {
     fn score(&mut self, field: &CandidateObjective<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop> {
         let (problem, support) = (&field.problem, field.support());
-        let map = narrow(problem.map, &support).into();
+        let map = problem.map.narrow_to(&support).into();
         let model = LogLinear::new(map, CandidateObjective::part(&field.w, &support))?;
         let now = problem.evaluate(&model, problem.train, Decode::Posterior)?;
         let data = problem.train.data();

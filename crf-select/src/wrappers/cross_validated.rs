@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-use crate::candidates::choose::{error, fitted};
 use crate::candidates::path_reporter::Emit;
+use crate::candidates::path_reporter::fitted;
 use crate::penalty_path::l1_path::L1Path;
 
 /// The one candidate of another selector's path that cross-validation chooses.
@@ -68,7 +68,7 @@ impl Selector for CrossValidated {
             let mut of_fold = Vec::new();
             self.of.path(&part, run, &mut |candidate| {
                 let model = fitted(&candidate, problem.map, "cross-validated")?;
-                of_fold.push(error(&model, &out, problem, self.decode)?);
+                of_fold.push(problem.error(&model, &out, self.decode)?);
                 Ok(ControlFlow::Continue(()))
             })?;
             errors.push(of_fold);

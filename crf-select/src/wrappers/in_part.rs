@@ -1,10 +1,9 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Candidate, Decode, FitContext, LogLinear, Problem, Result, Selector, Stop, require};
+use crf_core::{Candidate, Decode, FitContext, LogLinear, Problem, Result, Selector, Stop, choose, require};
 use crf_learn::Mle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::choose::choose;
 use crate::candidates::path_reporter::Emit;
 use crate::penalty_path::l1_path::L1Path;
 

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-use crate::candidates::choose::{error, fitted};
 use crate::candidates::path_reporter::Emit;
+use crate::candidates::path_reporter::fitted;
 use crate::penalty_path::l1_path::L1Path;
 
 /// Ends another selector's path when the error on the validation data no longer falls.
@@ -43,7 +43,7 @@ impl Selector for Patient {
         let (mut lowest, mut since, mut tired) = (f64::INFINITY, 0, false);
         let stop = self.of.path(problem, run, &mut |candidate| {
             let model = fitted(&candidate, problem.map, "patient")?;
-            let error = error(&model, valid, problem, self.decode)?;
+            let error = problem.error(&model, valid, self.decode)?;
             since = if error < lowest { 0 } else { since + 1 };
             lowest = lowest.min(error);
             tired = since >= self.patience;

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crf_core::choose;
 use crf_core::{
     Alphabet, Candidate, Channel, ChannelKind, DatasetBuilder, Decode, Learner as _, LogLinear, Problem,
     Schema, Seed, Selector as _, Source as _, Value,
@@ -10,7 +11,7 @@ use crf_core::{
 use crf_datasets::{Size, StateOrTransition};
 use crf_learn::{Minimisation, Mle};
 use crf_select::{
-    AsSelected, ForwardSettings, Grafting, InPart, LambdaPath, MEstimatorPath, Patches, Shortlist, choose,
+    AsSelected, ForwardSettings, Grafting, InPart, LambdaPath, MEstimatorPath, Patches, Shortlist,
 };
 use rand::RngExt as _;
 

@@ -7,8 +7,9 @@ use crf_core::{
     Alphabet, Candidate, Channel, ChannelKind, Constraints, Dataset, DatasetBuilder, Decode, Error,
     FitContext, Iteration, Learner, LogLinear, Plugin, Problem, Schema, Seed, Selector, Stop, Value,
 };
+use crf_core::{TriedCandidate, choose};
 use crf_learn::{Minimisation, Mle};
-use crf_select::{AsSelected, CrossValidated, TriedCandidate, choose};
+use crf_select::{AsSelected, CrossValidated};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,17 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::metrics::ErrorRate;
-use crf_core::{
-    Candidate, Decode, EncodedDataset, Error, FeatureMap, FitContext, Learner, LogLinear, Metric as _, Model,
-    Problem, Result, Selector, Stop,
-};
-
-use crate::candidates::path_reporter::narrow;
+use crate::error::Result;
+use crate::evaluation::metric::Metric as _;
+use crate::evaluation::metrics::ErrorRate;
+use crate::evaluation::predict::Decode;
+use crate::features::encoded_dataset::EncodedDataset;
+use crate::features::feature_map::FeatureMap;
+use crate::inference::answers::Stop;
+use crate::learning::learner::{FitContext, Learner, Problem};
+use crate::learning::selector::{Candidate, Selector};
+use crate::models::log_linear::LogLinear;
+use crate::models::model::Model;
 
 /// The candidate of a path that was chosen, and all that took part.
 #[derive(Debug)]
@@ -85,7 +89,7 @@ fn choice(
     let mut before = WarmStart::default();
     let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
         let Candidate { features, weights, objective, seconds } = candidate;
-        let map = Arc::new(narrow(problem.map, features));
+        let map = Arc::new(problem.map.narrow_to(features));
         let model = weights.map(|weights| LogLinear::new(map.clone(), weights.to_vec())).transpose()?;
         let by_objective = objective.filter(|_| problem.valid.is_none());
         let mut trained = None;
@@ -106,7 +110,7 @@ fn choice(
         };
         let score = match (by_objective, shown) {
             (Some(objective), _) => objective,
-            (None, Some(shown)) => error(shown, problem.valid.unwrap_or(problem.train), problem, decode)?,
+            (None, Some(shown)) => problem.error(shown, problem.valid.unwrap_or(problem.train), decode)?,
             (None, None) => unreachable!("only candidates that are compared by objective have no model"),
         };
         let this = TriedCandidate { features: features.len(), objective, score, seconds };
@@ -123,11 +127,11 @@ fn choice(
         Some((best, features, model)) => (Some(best), features, model),
         // A model of no features has no weights to find.
         None => {
-            let map = Arc::new(narrow(problem.map, &[]));
+            let map = Arc::new(problem.map.narrow_to(&[]));
             (None, Vec::new(), Some(LogLinear::new(map, Vec::new())?))
         }
     };
-    let narrowed = || Arc::new(narrow(problem.map, &features));
+    let narrowed = || Arc::new(problem.map.narrow_to(&features));
     let map = model.as_ref().map_or_else(narrowed, |model| model.map().clone());
     Ok(Chosen { features, map, model, tried, best, stop, by_learner })
 }
@@ -157,21 +161,9 @@ impl WarmStart {
     }
 }
 
-/// The share of positions of some data that a model labels wrongly.
-pub(crate) fn error(
-    model: &dyn Model,
-    on: &EncodedDataset,
-    problem: &Problem<'_>,
-    decode: Decode,
-) -> Result<f64> {
-    ErrorRate {}.measure(&problem.evaluate(model, on, decode)?.into())
-}
-
-/// The model of a candidate that comes with weights; the selector `tag` can do nothing with one that does not.
-pub(crate) fn fitted(candidate: &Candidate<'_>, map: &FeatureMap, tag: &'static str) -> Result<LogLinear> {
-    let weights = candidate.weights.ok_or_else(|| Error::Unsupported {
-        tag,
-        what: "needs candidates with weights, as selectors find that train their models".into(),
-    })?;
-    LogLinear::new(Arc::new(narrow(map, candidate.features)), weights.to_vec())
+impl Problem<'_> {
+    /// The fraction of positions that a model labels wrongly, by the problem's inference and under its constraints.
+    pub fn error(&self, model: &dyn Model, encoded: &EncodedDataset, decode: Decode) -> Result<f64> {
+        ErrorRate {}.measure(&self.evaluate(model, encoded, decode)?.into())
+    }
 }
