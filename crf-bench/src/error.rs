@@ -57,16 +57,19 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn config(place: impl Display, message: impl Display) -> Self {
+    /// A config or an option that cannot be used.
+    pub fn config(place: impl Display, message: impl Display) -> Self {
         Error::Config { place: place.to_string(), message: message.to_string() }
     }
 
-    pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
+    /// A file that could not be read or written.
+    pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
         |source| Error::Io { path, source }
     }
 
-    pub(crate) fn format<E: Display>(what: &'static str) -> impl FnOnce(E) -> Self {
+    /// A text or a value that could not be read or written.
+    pub fn format<E: Display>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |error| Error::Format { what, message: error.to_string() }
     }
 

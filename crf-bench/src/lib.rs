@@ -2,10 +2,13 @@
 //!
 //! What is compared, trained or read lives in the crates linked below; this one only knows their traits.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "terminal"), allow(dead_code, unused_imports, reason = "only the command line uses them"))]
 
 pub mod claims;
+#[cfg(feature = "terminal")]
 pub mod cli;
 pub mod config;
+#[cfg(feature = "report")]
 pub mod report;
 
 mod catalogue;
@@ -17,7 +20,6 @@ mod results;
 mod support;
 
 mod error;
-mod machine;
 mod public_data;
 
 pub use crate::catalogue::example::{example, experiment};

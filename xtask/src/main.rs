@@ -1,6 +1,54 @@
-//! The workspace's own commands; `cargo xtask --help` lists them.
+//! The commands of `crf`, and the chores of the workspace; `cargo xtask --help` lists them.
+//!
+//! One chore is one file; what users do forwards to `crf_bench::cli`.
 #![forbid(unsafe_code)]
 
-fn main() -> std::process::ExitCode {
-    crf_bench::cli::main()
+mod compare;
+mod growth;
+mod house;
+mod new;
+mod test;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use crf_bench::Result;
+use crf_bench::cli::{Command, Verbosity, exit_code};
+
+/// Runs the commands of `crf` from the sources, and looks after the workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", version)]
+struct Cli {
+    #[command(flatten)]
+    verbosity: Verbosity,
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    Test(test::TestArgs),
+    New(new::NewArgs),
+    Compare(compare::CompareArgs),
+    Growth(growth::GrowthArgs),
+    #[command(flatten)]
+    User(Command),
+}
+
+impl Cli {
+    fn run(&self, out: &mut dyn Write) -> Result<ExitCode> {
+        self.verbosity.log();
+        match &self.chore {
+            Chore::Test(args) => test::run(args, out),
+            Chore::New(args) => new::run(args, out),
+            Chore::Compare(args) => compare::run(args, out),
+            Chore::Growth(args) => growth::run(args, out),
+            Chore::User(command) => command.run(out),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    exit_code(Cli::parse().run(&mut io::stdout().lock()))
 }

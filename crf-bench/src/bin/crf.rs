@@ -2,5 +2,5 @@
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
-    crf_bench::cli::user_main()
+    crf_bench::cli::main()
 }

@@ -24,6 +24,5 @@ pub use load::{experiment_files, load, parse};
 pub use method::Method;
 pub use plan::{Plan, SweepPoint};
 pub use template_file::{TemplateFile, Templates};
-pub(crate) use training::usual_features;
 pub use training::{Request, Training};
 pub use tune::{Candidates, Tune};

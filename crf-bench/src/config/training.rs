@@ -1,56 +1,79 @@
 use std::path::Path;
 
 use crf_core::plugin::named;
-use crf_core::{
-    ChannelKind, Constraints, Decode, Error as CoreError, Features, Forbidden, Inference, Learner, Plugin,
-    Schema,
-};
+use crf_core::{Error as CoreError, Plugin};
 use crf_datasets::Format;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
 
 use super::load::{placed, set};
-use super::method::{by_tag, forward_backward};
 use super::template_file::relocate;
-use super::{Candidates, ConfigFault, KeyPath, Override, TemplateFile, Templates, Tune};
+use super::{Candidates, ConfigFault, KeyPath, Method, Override, TemplateFile, Templates, Tune};
 use crate::error::{Error, Result};
 use crate::located_toml::ConfigRoot;
 use crate::located_toml::Document;
 use crate::located_toml::merge;
 
-/// How a model is trained, as a file or the options of `train` say it.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The training of a model, as a file or the options of `crf train` describe it: a method, and the data it is for.
+#[derive(Debug, Serialize)]
 pub struct Training {
     /// The format of the data.
-    #[serde(deserialize_with = "named")]
     pub format: Box<dyn Format>,
-    /// The features of the model; what suits the channels of the data when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub features: Option<Features>,
-    /// A file with templates of features, which takes the place of `features`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A file with templates of features, which takes the place of the method's `features`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<TemplateFile>,
-    /// Which labels may not follow each other, begin a sequence or end it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub constraints: Option<Constraints>,
-    /// What trains it.
-    #[serde(default = "mle", deserialize_with = "named")]
-    pub learner: Box<dyn Learner>,
-    /// What computes expectations and decodings.
-    #[serde(default = "forward_backward", deserialize_with = "named")]
-    pub inference: Box<dyn Inference>,
-    /// Which labelling is the answer; under constraints `viterbi` when left out, since labels that are best one by one
-    /// may break rules about neighbours, and `posterior` otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decode: Option<Decode>,
-    /// Where all random numbers come from.
-    #[serde(default)]
+    /// The way to learn and predict.
+    #[serde(flatten)]
+    pub method: Method,
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// What is chosen by cross-validation before; nothing when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Settings to be chosen by cross-validation before training.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
+}
+
+/// The keys of a training beside those of its method.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Frame {
+    #[serde(deserialize_with = "named")]
+    format: Box<dyn Format>,
+    template: Option<TemplateFile>,
+    #[serde(default)]
+    seed: u64,
+    tune: Option<Tune>,
+}
+
+impl<'de> Deserialize<'de> for Training {
+    /// Reads both halves apart: serde's own way to join structs forgets which keys there are.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const KEYS: [&str; 4] = ["format", "template", "seed", "tune"];
+        const ALL: &[&str] = &concat(KEYS, Method::KEYS);
+        let (mut frame, mut method) = (Table::new(), Table::new());
+        for (key, value) in Table::deserialize(deserializer)? {
+            let Some(known) = ALL.iter().find(|known| **known == key) else {
+                return Err(serde::de::Error::unknown_field(&key, ALL));
+            };
+            if KEYS.contains(known) { &mut frame } else { &mut method }.insert(key, value);
+        }
+        let Frame { format, template, seed, tune } = frame.try_into().map_err(told)?;
+        Ok(Training { format, template, method: method.try_into().map_err(told)?, seed, tune })
+    }
+}
+
+/// The message of an error, without the place that only the whole file has.
+fn told<E: serde::de::Error>(error: toml::de::Error) -> E {
+    E::custom(error.message())
+}
+
+const fn concat(some: [&'static str; 4], others: [&'static str; 6]) -> [&'static str; 10] {
+    let mut all = [""; 10];
+    let mut i = 0;
+    while i < 10 {
+        all[i] = if i < 4 { some[i] } else { others[i - 4] };
+        i += 1;
+    }
+    all
 }
 
 /// What a file and options ask for.
@@ -67,17 +90,13 @@ pub struct Request {
 impl Request {
     /// True if the training, or one that it is chosen from, watches validation data.
     pub(crate) fn watches_validation(&self) -> Result<bool> {
-        let mut watches = self.training.learner.watches_validation();
+        let mut watches = self.training.method.learner.watches_validation();
         for (_, config) in self.candidates.iter().flat_map(|candidates| &candidates.points) {
             let training = Training::read(config).map_err(Error::format("config"))?;
-            watches |= training.learner.watches_validation();
+            watches |= training.method.learner.watches_validation();
         }
         Ok(watches)
     }
-}
-
-fn mle() -> Box<dyn Learner> {
-    by_tag("mle").expect("crf-learn is linked and has `mle`")
 }
 
 impl ConfigRoot for Training {
@@ -87,21 +106,16 @@ impl ConfigRoot for Training {
         self.format.check().map_err(fault(root.child("format")))?;
         if let Some(template) = &self.template {
             template.check().map_err(fault(root.child("template")))?;
-            if self.features.is_some() {
+            if self.method.features.is_some() {
                 let message = "the features come from a template file or from `features`, not from both";
                 return Err(ConfigFault::key(root.child("template"), message));
             }
         }
-        for (i, feature) in self.features.iter().flat_map(|features| features.0.iter().enumerate()) {
-            feature.of.check().map_err(fault(root.child("features").child(i)))?;
-        }
-        self.learner.check().map_err(fault(root.child("learner")))?;
-        self.inference.check().map_err(fault(root.child("inference")))?;
-        self.decode().check(&*self.inference).map_err(fault(root.child("decode")))?;
+        self.method.check(&root, config)?;
         match &self.tune {
             None => Ok(()),
             Some(tune) => {
-                let needed = tune.by.check(&*self.inference, None);
+                let needed = tune.by.check(&*self.method.inference, None);
                 needed.map_err(fault(root.child("tune").child("by")))
             }
         }
@@ -171,25 +185,9 @@ impl Training {
     /// The same training as another one has been, but with new settings: its features stay, and its constraints
     /// unless there are others.
     pub(crate) fn after(mut self, before: Training) -> Self {
-        self.features = before.features;
-        self.constraints = self.constraints.or(before.constraints);
+        self.method.features = before.method.features;
+        self.method.constraints = self.method.constraints.or(before.method.constraints);
         self
-    }
-
-    /// Which labelling is the answer.
-    pub(crate) fn decode(&self) -> Decode {
-        let usual = if self.constraints.is_some() { Decode::Viterbi } else { Decode::default() };
-        self.decode.unwrap_or(usual)
-    }
-
-    /// The constraints for data with the given labels.
-    pub(crate) fn forbidden(&self, schema: &Schema) -> crf_core::Result<Option<Forbidden>> {
-        let forbidden = self.constraints.as_ref().map(|rules| rules.resolve(schema)).transpose();
-        forbidden.map_err(|error| match error {
-            // The name alone would not tell where it stands.
-            CoreError::Unknown { .. } => error.at("constraints"),
-            other => other,
-        })
     }
 
     /// The config as TOML with all defaults spelled out.
@@ -203,28 +201,4 @@ impl Training {
 fn formats() -> String {
     let tags = Plugin::all().into_iter().filter(|plugin| plugin.kind == "format");
     tags.map(|plugin| format!("`{}`", plugin.tag)).collect::<Vec<_>>().join(", ")
-}
-
-/// The features that suit the channels of a schema.
-pub(crate) fn usual_features(schema: &Schema) -> Result<Features> {
-    let has = |test: fn(&ChannelKind) -> bool| schema.channels().iter().any(|channel| test(&channel.kind));
-    let (real, symbols, bags) = (
-        has(|kind| matches!(kind, ChannelKind::Real)),
-        has(|kind| matches!(kind, ChannelKind::Symbol(_))),
-        has(|kind| matches!(kind, ChannelKind::Bag(_))),
-    );
-    let mut list = Vec::new();
-    if real {
-        list.extend([json!("intercept"), json!({ "state": "value" })]);
-    }
-    if symbols {
-        list.push(json!({ "state": "equals" }));
-    }
-    if bags {
-        list.push(json!({ "state": "attributes", "pairs": "observed" }));
-        list.push(json!({ "transition": "one", "pairs": "observed" }));
-    } else {
-        list.push(json!("transition"));
-    }
-    serde_json::from_value(list.into()).map_err(Error::format("features"))
 }

@@ -1,6 +1,6 @@
 use toml::Value;
 
-use super::{ConfigFault, Experiment, Figure, KeyPath, Method, number};
+use super::{ConfigFault, Experiment, Figure, KeyPath, number};
 use crate::claims::claim::Names;
 
 /// Rejects settings that deserialize but can never run, before anything does.
@@ -82,18 +82,11 @@ pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), Con
         let message = "candidates on a path are not trained one by one: this metric is one of `metrics`";
         return Err(ConfigFault::value(root.child("path").child(i), message));
     }
-    for (name, Method { features, learner, inference, selector, decode }) in &experiment.methods {
-        let path = root.child("methods").child(name);
-        for (i, feature) in features.0.iter().enumerate() {
-            feature.of.check().map_err(fault(path.child("features").child(i)))?;
-        }
-        learner.check().map_err(fault(path.child("learner")))?;
-        inference.check().map_err(fault(path.child("inference")))?;
-        selector.check().map_err(fault(path.child("selector")))?;
-        decode.check(&**inference).map_err(fault(path.child("decode")))?;
+    for (name, method) in &experiment.methods {
+        method.check(&root.child("methods").child(name), config)?;
         for (key, metrics) in [("metrics", &experiment.metrics), ("path", &experiment.path)] {
             for (i, metric) in metrics.iter().enumerate() {
-                let needed = metric.check(&**inference, reference);
+                let needed = metric.check(&*method.inference, reference);
                 let needed = needed.map_err(|error| error.at(format!("the metric `{}`", metric.name())));
                 needed.map_err(fault(root.child(key).child(i)))?;
             }

@@ -2,10 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crf_core::{
-    EncodedDataset, EvaluationContext, FitContext, Inference, Metric, Model, Prepared, Seed, Splits, Stop,
-    Trace, fit_selected,
-};
+use crf_core::{FitContext, Model, Prepared, Problem, Seed, Splits, Stop, fit_selected};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Experiment, Method, Plan, SweepValues};
@@ -123,12 +120,19 @@ fn run_method(
 ) -> crf_core::Result<Cell> {
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
     let clock = Instant::now();
-    let prepared = Prepared::fit(&method.features, data.train.clone(), data.holdout.clone(), &encode)?;
+    let features = method.fit_features(&data.train)?;
+    let forbidden = method.forbidden(features.schema())?;
+    let (train, valid) = (data.train.clone(), data.holdout.clone());
+    let prepared = Prepared::with_features(features, None, train, valid, &encode)?;
     let test = encode(&prepared.features, data.test.clone())?;
     seconds.encode = clock.elapsed().as_secs_f64();
 
-    let problem = prepared.problem(&*method.inference);
-    let along = |model: &dyn Model| measure(&experiment.path, model, &test, method, None, None);
+    let problem = Problem { forbidden: forbidden.as_ref(), ..prepared.problem(&*method.inference) };
+    let decode = method.decode();
+    let along = |model: &dyn Model| {
+        let context = problem.context(model, &test, decode)?;
+        experiment.path.iter().map(|metric| metric.measure(&context)).collect()
+    };
     let along: Option<&dyn Fn(&dyn Model) -> _> = Some(&along as _).filter(|_| !experiment.path.is_empty());
     let (selection, is_known) = match method.selector.keeps_all() {
         true => (SelectionCache::none(&prepared.map), false),
@@ -150,8 +154,11 @@ fn run_method(
     }
 
     let clock = Instant::now();
-    let reference = experiment.reference.as_deref();
-    let mut metrics = measure(&experiment.metrics, &*fit.model, &test, method, reference, Some(&fit.trace))?;
+    let context = problem.context(&*fit.model, &test, decode)?;
+    let context =
+        context.with_reference_inference(experiment.reference.as_deref()).with_trace(Some(&fit.trace));
+    let metrics = experiment.metrics.iter().map(|metric| metric.measure(&context));
+    let mut metrics = metrics.collect::<crf_core::Result<Vec<f64>>>()?;
     metrics.extend(selection_path::values(&experiment.path, &selection.path));
     seconds.evaluate = clock.elapsed().as_secs_f64();
     tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
@@ -167,18 +174,4 @@ fn run_method(
         seconds,
         path: selection.path.clone(),
     })
-}
-
-/// The value of each metric.
-fn measure(
-    metrics: &[Box<dyn Metric>],
-    model: &dyn Model,
-    test: &EncodedDataset,
-    method: &Method,
-    reference: Option<&dyn Inference>,
-    trace: Option<&Trace>,
-) -> crf_core::Result<Vec<f64>> {
-    let context = EvaluationContext::new(model, test, &*method.inference, method.decode)?;
-    let context = context.with_reference_inference(reference).with_trace(trace);
-    metrics.iter().map(|metric| metric.measure(&context)).collect()
 }

@@ -70,7 +70,7 @@ fn measure(plan: &Plan, point: &SweepPoint) -> Result<(f64, Vec<Size>)> {
     let (train, mut sizes, mut work) = (std::sync::Arc::new(data.train), Vec::new(), 0.0);
     for (name, method) in &point.methods {
         let size = || {
-            let features = method.features.fit(&train)?;
+            let features = method.fit_features(&train)?;
             let EncodingSize { functions, bytes, .. } = features.estimate(&train)?;
             let corpus = encode(&features, train.clone())?;
             let labels = train.schema().n_labels(0);

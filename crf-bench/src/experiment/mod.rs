@@ -4,9 +4,12 @@
 
 pub(crate) mod cell;
 pub(crate) mod cell_digest;
+#[cfg(feature = "terminal")]
 pub(crate) mod cost;
 pub(crate) mod encoding;
+#[cfg(feature = "report")]
 pub(crate) mod journal;
+#[cfg(feature = "report")]
 pub(crate) mod run_directory;
 pub(crate) mod runner;
 pub(crate) mod selection_cache;

@@ -45,8 +45,12 @@ impl SelectionCache {
         seed: &Seed,
         measure: Option<&Measure<'_>>,
     ) -> Result<(Rc<Selection>, bool)> {
-        let Method { features, learner, inference, decode, selector } = method;
-        let question = text(&(features, selector, inference, decode))?;
+        let Method { features, learner, inference, selector, .. } = method;
+        let decode = method.decode();
+        let mut question = text(&(features, selector, inference, decode))?;
+        if let Some(constraints) = &method.constraints {
+            question += &text(constraints)?;
+        }
         // Candidates without weights are compared after the method's learner has trained them.
         let with_learner = question.clone() + &text(learner)?;
         if let Some(known) = self.known.get(&question).or_else(|| self.known.get(&with_learner)) {
@@ -62,7 +66,7 @@ impl SelectionCache {
         };
         let mut go_on = |_: &crf_core::Iteration| ControlFlow::Continue(());
         let mut run = FitContext::new(seed.child(&question), &mut go_on);
-        let chosen = choose_with(&**selector, &**learner, *decode, problem, &mut run, &mut see)?;
+        let chosen = choose_with(&**selector, &**learner, decode, problem, &mut run, &mut see)?;
         let seconds = clock.elapsed().as_secs_f64();
         let selection = Rc::new(Selection { map: chosen.map, start: chosen.model, path, seconds });
         let key = if chosen.by_learner { with_learner } else { question };

@@ -2,10 +2,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crf_core::{Dataset, Error as CoreError, FitContext, Iteration, Model, Problem, Seed};
+use crf_core::{
+    Dataset, Error as CoreError, FitContext, Iteration, Model, Prepared, Problem, Seed, select_and_fit,
+};
 use serde::Serialize;
 
-use crate::config::{Training, usual_features};
+use crate::config::Training;
 use crate::error::{Error, Result};
 use crate::experiment::encoding::encode;
 use crate::model::file::{ModelContents, ModelFile};
@@ -37,48 +39,42 @@ pub(crate) fn train(
     let clock = Instant::now();
     let (fitted, start): (_, Option<Box<dyn Model>>) =
         start.map(|start| (start.content.features, start.content.model)).unzip();
-    let features = match (fitted, config.features.take()) {
-        (Some(fitted), listed) => {
-            config.features = listed;
-            fitted
-        }
-        (None, Some(features)) => config.features.insert(features).fit(&data)?,
-        (None, None) => config.features.insert(usual_features(data.schema())?).fit(&data)?,
+    config.method.complete(fitted.as_ref().map_or(data.schema(), |fitted| fitted.schema()));
+    let method = &config.method;
+    let features = match fitted {
+        Some(fitted) => fitted,
+        None => method.fit_features(&data)?,
     };
-    config.decode = Some(config.decode());
-    let forbidden = config.forbidden(features.schema())?;
-    let train = encode(&features, data)?;
-    let map = match start.as_ref().and_then(|model| model.log_linear()) {
-        Some(model) => model.map().clone(),
-        None => Arc::new(features.map(&train)?),
-    };
-    if map.is_empty() {
+    let forbidden = method.forbidden(features.schema())?;
+    let map = start.as_ref().and_then(|model| model.log_linear()).map(|model| model.map().clone());
+    let prepared = Prepared::with_features(features, map, data, holdout, &encode)?;
+    if prepared.map.is_empty() {
         return Err(CoreError::data(
             "none of the features applies to the data, so there is nothing to train",
         )
         .into());
     }
-    let valid = holdout.map(|data| encode(&features, data)).transpose()?;
     seconds.features = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();
     let problem = Problem {
-        valid: valid.as_ref(),
         start: start.as_deref(),
         forbidden: forbidden.as_ref(),
-        ..Problem::new(&train, &map, &*config.inference)
+        ..prepared.problem(&*method.inference)
     };
     let seed = Seed::new(config.seed).child("learner");
     let mut watch = |iteration: &Iteration| {
         tracing::debug!(?iteration);
         observer(iteration)
     };
-    let mut fit = config.learner.fit(&problem, &mut FitContext::new(seed, &mut watch))?;
+    let mut run = FitContext::new(seed, &mut watch);
+    let trained = select_and_fit(&problem, &*method.selector, &*method.learner, method.decode(), &mut run)?;
+    let mut fit = trained.fit;
     seconds.train = clock.elapsed().as_secs_f64();
     // The same data and config make the same file; the times are the observer's.
     fit.trace.iterations.iter_mut().for_each(|iteration| iteration.seconds = 0.0);
     let content = ModelContents {
-        features,
+        features: prepared.features,
         model: fit.model,
         config: config.to_toml()?,
         digest,

@@ -1,22 +1,26 @@
-//! What a run leaves behind: results, a figure, a page, and a table on the terminal.
+//! The report of a finished run: results, figures and pages. Behind the feature `report`.
+//!
+//! `mod.rs` writes the files of one run; `figures` draws, `pages` sets HTML, `words.rs` has what pages and terminal say
+//! alike.
 
 mod figures;
 mod pages;
 mod record;
 mod result_files;
 mod significance;
-mod terminal;
+mod words;
 
+#[cfg(feature = "terminal")]
 pub(crate) use figures::film::{Film, Thing};
 use figures::svg::{draw, figure};
 use figures::{densities, paths};
 pub use pages::run::page;
 use pages::site;
+#[cfg(feature = "terminal")]
 pub(crate) use pages::site::site;
 pub use record::{Judged, Record, Sheet};
 pub use significance::Comparison;
-pub(crate) use terminal::markdown;
-pub use terminal::print;
+pub(crate) use words::{QUICK, limited, rows, word};
 
 use crate::claims::claim::Verdict;
 use crate::config::Plan;

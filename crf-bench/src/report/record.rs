@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::significance::{Comparison, comparisons};
-use super::terminal::{limited, rows};
+use super::words::{limited, rows};
 use crate::claims::claim::Outcome;
 use crate::error::Result;
 use crate::experiment::cell_digest::{self, hex};

@@ -2,5 +2,11 @@
 
 pub(crate) mod atomic_file;
 pub(crate) mod hardware;
-pub(crate) mod progress;
+#[cfg(feature = "terminal")]
+pub mod progress;
+#[cfg(not(feature = "terminal"))]
+pub(crate) mod silence;
 pub(crate) mod worker_pools;
+
+#[cfg(not(feature = "terminal"))]
+pub(crate) use self::silence as progress;

@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// A bar on standard error with the time left; hidden where standard error is no terminal.
-pub(crate) fn bar(title: &str, length: usize) -> ProgressBar {
+pub fn bar(title: &str, length: usize) -> ProgressBar {
     let bar = BARS.add(ProgressBar::new(length as u64));
     let template = "{msg} {wide_bar} {pos}/{len}, {eta} left";
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -20,7 +20,7 @@ pub(crate) fn bar(title: &str, length: usize) -> ProgressBar {
 }
 
 /// A line on standard error for work without a known end; hidden where standard error is no terminal.
-pub(crate) fn line(message: &str) -> ProgressBar {
+pub fn line(message: &str) -> ProgressBar {
     let line = BARS.add(ProgressBar::new_spinner());
     line.set_style(
         ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
@@ -31,7 +31,7 @@ pub(crate) fn line(message: &str) -> ProgressBar {
 
 /// Sends logs to standard error: warnings, with one `-v` what is done, with two every iteration, or as
 /// RUST_LOG says.
-pub(crate) fn log(verbosity: u8) {
+pub fn log(verbosity: u8) {
     let level = ["warn", "info", "debug"][usize::from(verbosity.min(2))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(io::stderr().is_terminal());

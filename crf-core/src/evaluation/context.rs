@@ -3,11 +3,12 @@ use std::ops::Deref;
 
 use crate::Label;
 use crate::error::{Error, Result};
-use crate::evaluation::evaluate::{Evaluation, Probabilities, evaluate};
+use crate::evaluation::evaluate::{Evaluation, Probabilities, evaluate_under};
 use crate::evaluation::predict::{Decode, Query, predict};
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::inference::algorithm::Inference;
-use crate::learning::learner::Trace;
+use crate::learning::learner::{Problem, Trace, bind_under};
+use crate::models::constraints::Forbidden;
 use crate::models::model::Model;
 
 /// An evaluation, and all that a metric may ask for beyond it, computed when it is asked for and once.
@@ -28,6 +29,7 @@ struct Source<'a> {
     model: &'a dyn Model,
     encoded: &'a EncodedDataset,
     inference: &'a dyn Inference,
+    forbidden: Option<&'a Forbidden>,
     decode: Decode,
 }
 
@@ -39,9 +41,13 @@ impl<'a> EvaluationContext<'a> {
         inference: &'a dyn Inference,
         decode: Decode,
     ) -> Result<Self> {
-        let answers = evaluate(model, encoded, inference, decode)?;
-        let source = Some(Source { model, encoded, inference, decode });
-        Ok(EvaluationContext { source, ..answers.into() })
+        EvaluationContext::from_source(Source { model, encoded, inference, forbidden: None, decode })
+    }
+
+    fn from_source(source: Source<'a>) -> Result<Self> {
+        let Source { model, encoded, inference, forbidden, decode } = source;
+        let answers = evaluate_under(forbidden, model, encoded, inference, decode)?;
+        Ok(EvaluationContext { source: Some(source), ..answers.into() })
     }
 
     /// Adds an inference to compare the answers with.
@@ -68,8 +74,8 @@ impl<'a> EvaluationContext<'a> {
     pub fn reference(&self) -> Result<&Evaluation> {
         let none = || Error::data("there is no reference inference to compare the answers with");
         once(&self.reference, || {
-            let Source { model, encoded, decode, .. } = self.source.ok_or_else(none)?;
-            evaluate(model, encoded, self.reference_inference.ok_or_else(none)?, decode)
+            let Source { model, encoded, forbidden, decode, .. } = self.source.ok_or_else(none)?;
+            evaluate_under(forbidden, model, encoded, self.reference_inference.ok_or_else(none)?, decode)
         })
     }
 
@@ -83,8 +89,8 @@ impl<'a> EvaluationContext<'a> {
     pub fn viterbi(&self) -> Result<&[Label]> {
         let none = || Error::data("the labels that are most likely as a whole were not looked for");
         let labels = once(&self.viterbi, || {
-            let Source { model, encoded, inference, .. } = self.source.ok_or_else(none)?;
-            let bound = model.bind(encoded)?;
+            let Source { model, encoded, inference, forbidden, .. } = self.source.ok_or_else(none)?;
+            let bound = bind_under(forbidden, model, encoded)?;
             let found = predict(&*bound, encoded, inference, Query::Labels(Decode::Viterbi))?;
             Ok(found.into_iter().flat_map(|prediction| prediction.labels).collect())
         });
@@ -105,6 +111,19 @@ impl<'a> EvaluationContext<'a> {
     /// The course of training.
     pub fn trace(&self) -> Result<&Trace> {
         self.trace.ok_or_else(|| Error::data("how the model was trained is not known"))
+    }
+}
+
+impl<'a> Problem<'a> {
+    /// Evaluates a model by the problem's inference and under its constraints.
+    pub fn context(
+        &self,
+        model: &'a dyn Model,
+        encoded: &'a EncodedDataset,
+        decode: Decode,
+    ) -> Result<EvaluationContext<'a>> {
+        let Problem { inference, forbidden, .. } = *self;
+        EvaluationContext::from_source(Source { model, encoded, inference, forbidden, decode })
     }
 }
 

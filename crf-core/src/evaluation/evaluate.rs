@@ -10,8 +10,9 @@ use crate::inference::algorithm::Inference;
 use crate::inference::answers::LogZ;
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
-use crate::learning::learner::Problem;
-use crate::models::model::{BoundModel, Model};
+use crate::learning::learner::{Problem, bind_under};
+use crate::models::constraints::Forbidden;
+use crate::models::model::Model;
 
 /// Predictions for labelled data, from which every metric is computed.
 #[derive(Debug, Clone)]
@@ -78,7 +79,7 @@ pub fn evaluate(
     inference: &dyn Inference,
     decode: Decode,
 ) -> Result<Evaluation> {
-    evaluate_bound(model, &*model.bind(encoded)?, encoded, inference, decode)
+    evaluate_under(None, model, encoded, inference, decode)
 }
 
 impl Problem<'_> {
@@ -89,20 +90,22 @@ impl Problem<'_> {
         encoded: &EncodedDataset,
         decode: Decode,
     ) -> Result<Evaluation> {
-        evaluate_bound(model, &*self.bind(model, encoded)?, encoded, self.inference, decode)
+        evaluate_under(self.forbidden, model, encoded, self.inference, decode)
     }
 }
 
-fn evaluate_bound(
+/// [`evaluate`] under constraints, if there are any.
+pub(crate) fn evaluate_under(
+    forbidden: Option<&Forbidden>,
     model: &dyn Model,
-    bound: &dyn BoundModel,
     encoded: &EncodedDataset,
     inference: &dyn Inference,
     decode: Decode,
 ) -> Result<Evaluation> {
     decode.check(inference)?;
+    let bound = bind_under(forbidden, model, encoded)?;
     let is_scored = inference.as_marginals().is_some();
-    let answers = for_each_sequence(bound, encoded, inference, |i, p, scratch| {
+    let answers = for_each_sequence(&*bound, encoded, inference, |i, p, scratch| {
         let whole = (decode == Decode::Viterbi).then(|| viterbi(inference, p, scratch)).transpose()?;
         let mut node = Vec::new();
         let log_z = is_scored.then(|| marginals(inference, p, &mut node, scratch)).transpose()?;

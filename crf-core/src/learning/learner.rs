@@ -55,7 +55,7 @@ impl<'a> Problem<'a> {
     where
         'a: 'm,
     {
-        self.forbidden.map_or_else(|| model.bind(x), |forbidden| forbidden.bind(model, x))
+        bind_under(self.forbidden, model, x)
     }
 
     /// The weights of the model to begin with, or zeros.
@@ -66,6 +66,15 @@ impl<'a> Problem<'a> {
             Some(_) => Err(Error::data("the model to start from has other features than the one to train")),
         }
     }
+}
+
+/// Binds a model to an encoded dataset, under constraints if there are any.
+pub(crate) fn bind_under<'m>(
+    forbidden: Option<&'m Forbidden>,
+    model: &'m dyn Model,
+    encoded: &'m EncodedDataset,
+) -> Result<Box<dyn BoundModel + 'm>> {
+    forbidden.map_or_else(|| model.bind(encoded), |forbidden| forbidden.bind(model, encoded))
 }
 
 /// What a training run is given beside its data: random numbers, and somebody who watches.

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::cli::options::variant::VariantArgs;
+use crate::cli::output::table::markdown;
 use crate::cli::{terminal, threads};
 use crate::error::Result;
 use crate::experiment::cost::{Cost, Size, duration};
-use crate::report::markdown;
 
 /// Checks experiment files and says what they would cost, without running anything.
 #[derive(Debug, Args)]

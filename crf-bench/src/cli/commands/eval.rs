@@ -9,12 +9,12 @@ use crf_core::Decode;
 use super::tag::DecodeArg;
 use crate::cli::options::constraints::ConstraintsArgs;
 use crate::cli::options::format::FormatArgs;
+use crate::cli::output::table::markdown;
 use crate::cli::{print_facts, print_json, terminal};
 use crate::error::Result;
 use crate::model::calibration::Calibration;
 use crate::model::data_file::file_name;
 use crate::model::scores::Scores;
-use crate::report::markdown;
 
 /// Measures a model on labelled data: positions, sequences, chunks, each label, and its probabilities.
 #[derive(Debug, Args)]

@@ -3,15 +3,57 @@ use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
+
 use crate::claims::claim::Outcome;
-use crate::cli::{ExperimentArgs, terminal, threads};
+use crate::cli::options::variant::VariantArgs;
+use crate::cli::output::report::print;
+use crate::cli::{terminal, threads};
 use crate::config::Plan;
 use crate::error::Result;
 use crate::experiment::cell_digest;
 use crate::experiment::run_directory::RunDirectory;
 use crate::experiment::shard::Shard;
-use crate::report::{Report, print};
+use crate::report::Report;
 use crate::support::progress;
+
+/// Runs experiment files and reports their results and claims.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  crf experiment experiments/quickstart.toml
+  crf experiment experiments/vail/*.toml --quick --check
+  crf experiment experiments/vail/fig-2-3.toml --threads 4 --out /tmp/fig-2-3
+  crf experiment experiments/quickstart.toml --set trials=20 --set seed=2
+  crf experiment experiments/quickstart.toml --set methods.CRF.learner.l2=1.0
+  crf experiment experiments/quickstart.toml --set 'sweep.\"dataset.copies\"=[1, 2]'
+  crf experiment experiments/vail/fig-2-2.toml --shard 1/2    # a part; see `merge`
+
+Finished cells are kept: after Ctrl-C, or a crash, the same command goes on where it was, and after a change of the \
+file it runs only what the change concerns. A new build of the program runs everything anew.
+
+Exit code: 0 when all is well, 2 for a wrong config, 1 when a run or, with --check, a claim fails.")]
+pub struct ExperimentArgs {
+    /// Experiment files.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    variant: VariantArgs,
+    /// Threads to use; all cores unless given. Results do not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Directory of the results; `results/<name of the file>` unless given.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Runs a part of the cells, for `merge` to join: `2/3` is the second of three.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Runs all cells anew, also those that are finished.
+    #[arg(long)]
+    fresh: bool,
+    /// Fails when a claim fails.
+    #[arg(long)]
+    check: bool,
+}
 
 /// Runs all files, after all of them were read and checked.
 pub(crate) fn run(args: &ExperimentArgs, out: &mut dyn Write) -> Result<ExitCode> {

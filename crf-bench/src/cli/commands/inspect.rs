@@ -6,10 +6,10 @@ use clap::Args;
 use crf_core::{Iteration, Stop};
 use serde::Serialize;
 
+use crate::cli::output::table::markdown;
 use crate::cli::{print_facts, print_json, terminal};
 use crate::error::{Error, Result};
 use crate::model::file::ModelFile;
-use crate::report::markdown;
 
 /// Shows what a model is made of, where it comes from, and its largest weights.
 #[derive(Debug, Args)]

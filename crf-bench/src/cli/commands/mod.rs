@@ -12,6 +12,7 @@ pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod report;
 pub(crate) mod reproduce;
+pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod tag;
 pub(crate) mod train;

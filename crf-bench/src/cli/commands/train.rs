@@ -284,7 +284,7 @@ fn labels_are(data: &Dataset, file: &Path, whose: &str) -> Result<()> {
 
 /// Fails at a label that the constraints of the training forbid.
 fn obeys(config: &Training, data: &Dataset, file: &Path) -> Result<()> {
-    let forbidden = config.forbidden(data.schema());
+    let forbidden = config.method.forbidden(data.schema());
     let checked = forbidden.and_then(|forbidden| forbidden.map_or(Ok(()), |rules| rules.check(data)));
     checked.map_err(|error| error.at(file_name(file)).into())
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 
 /// Which variant of an experiment file is meant.
 #[derive(Debug, Args)]
-pub struct VariantArgs {
+pub(crate) struct VariantArgs {
     /// Lays each file's `quick` table over it: seconds instead of hours.
     #[arg(long)]
     pub(crate) quick: bool,

@@ -1,4 +1,6 @@
-//! What several commands print or write beside their answer.
+//! Printed answers that several commands share.
 
+pub(crate) mod report;
+pub(crate) mod table;
 pub(crate) mod trace_file;
 pub(crate) mod training_summary;

@@ -3,13 +3,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::cli::output::table::markdown;
 use crate::cli::{print_facts, terminal};
 use crate::error::{Error, Result};
 use crate::model::cross_validate::Tuning;
 use crate::model::file::ModelFile;
 use crate::model::scores::Scores;
 use crate::model::train::Seconds;
-use crate::report::markdown;
 
 /// What `train` tells at the end.
 #[derive(Debug, Serialize)]

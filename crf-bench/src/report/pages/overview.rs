@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::run::claims;
 use super::site::{Finished, RUNS};
 use crate::claims::claim::Outcome;
-use crate::report::terminal::QUICK;
+use crate::report::words::QUICK;
 
 /// The runs of one paper.
 type Papers<'a> = BTreeMap<&'a str, Vec<&'a Finished>>;

@@ -2,7 +2,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::claims::claim::Outcome;
 use crate::report::record::{Record, Sheet};
-use crate::report::terminal::{QUICK, word};
+use crate::report::words::{QUICK, word};
 
 const STYLE: &str = "
 :root{color-scheme:light dark;--paper:#fff;--ink:#222;--soft:#666;--rule:#ddd;--good:#00724f;--bad:#b3261e;--link:#0b57a4}

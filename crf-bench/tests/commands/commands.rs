@@ -1,12 +1,10 @@
 //! The tour: train, evaluate, tag, inspect and convert, in files and in pipes.
 
-mod workbench;
-
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use crate::workbench::{directory, piped, run, weather};
 use serde_json::Value;
-use workbench::{directory, piped, run, weather};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))

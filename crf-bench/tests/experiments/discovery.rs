@@ -1,25 +1,12 @@
-//! What the toolkit tells about itself: plugins with their settings, the schema of experiments, costs, and new plugins.
-#![allow(unreachable_pub, reason = "templates are public where `new` puts them")]
-
-mod command;
+//! What the toolkit tells about itself: plugins with their settings, the schema of experiments, and costs.
 
 use std::path::{Path, PathBuf};
 
-use command::xtask;
+use crate::command::crf;
 use crf_bench::config::{experiment_files, schema};
 use crf_bench::{Entry, Kind, entries};
 use crf_core::Plugin;
 use serde_json::Value;
-
-// What `new` writes compiles: these are the files it begins with.
-#[path = "../templates/inference.rs"]
-mod new_inference;
-#[path = "../templates/learner.rs"]
-mod new_learner;
-#[path = "../templates/selector.rs"]
-mod new_selector;
-#[path = "../templates/source.rs"]
-mod new_source;
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -49,7 +36,7 @@ fn settings_are_told_by_the_plugin_itself() {
 #[test]
 fn every_plugin_is_explained() {
     for plugin in Plugin::all() {
-        let text = xtask(&["explain", plugin.kind, plugin.tag]).expect("an explanation");
+        let text = crf(&["explain", plugin.kind, plugin.tag]).expect("an explanation");
         assert!(
             text.starts_with(&format!("{} `{}`", plugin.kind, plugin.tag)) && text.contains("Example:"),
             "{text}"
@@ -58,9 +45,9 @@ fn every_plugin_is_explained() {
         let undocumented = undocumented.iter().find(|entry| entry.doc.is_empty());
         assert!(undocumented.is_none(), "{} {}: {undocumented:?}", plugin.kind, plugin.tag);
     }
-    let error = xtask(&["explain", "learner", "mel"]).expect_err("a typo");
+    let error = crf(&["explain", "learner", "mel"]).expect_err("a typo");
     assert_eq!(error, "explain: unknown learner `mel`, did you mean `mle`?");
-    let error = xtask(&["explain", "learnr", "mle"]).expect_err("a typo");
+    let error = crf(&["explain", "learnr", "mle"]).expect_err("a typo");
     assert_eq!(error, "explain: unknown kind `learnr`, did you mean `learner`?");
 }
 
@@ -153,48 +140,9 @@ fn the_schema_takes_all_experiments_and_no_typo() {
 fn a_check_tells_the_cost_and_runs_nothing() {
     let file = here("../experiments/quickstart.toml");
     let file = file.to_str().expect("UTF-8");
-    let said = xtask(&["check", file]).expect("a right file");
+    let said = crf(&["check", file]).expect("a right file");
     assert!(said.contains("right; 80 cells at 4 points in 10 trials, about"), "{said}");
     assert!(said.contains("| CRF"), "{said}");
-    let error = xtask(&["check", file, "--set", "methods.CRF.learner.l2=-1"]).expect_err("out of range");
+    let error = crf(&["check", file, "--set", "methods.CRF.learner.l2=-1"]).expect_err("out of range");
     assert!(error.contains("`l2` must be") && error.contains("got -1"), "{error}");
-}
-
-#[test]
-fn a_new_plugin_begins_as_a_file_that_compiles_and_a_test_that_fails() {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
-    let _ = std::fs::remove_dir_all(&root);
-    for (kind, library) in [
-        ("learner", "crf-learn"),
-        ("selector", "crf-select"),
-        ("inference", "crf-inference"),
-        ("source", "crf-datasets"),
-    ] {
-        let source = root.join(library).join("src");
-        std::fs::create_dir_all(&source).expect("a directory");
-        std::fs::create_dir_all(root.join("crf-bench/plugins").join(kind)).expect("a directory");
-        std::fs::copy(here("..").join(library).join("src/lib.rs"), source.join("lib.rs")).expect("a file");
-        let new = |name| xtask(&["new", kind, name, "--root", root.to_str().expect("UTF-8")]);
-        let said = new("coin-toss").expect("a new plugin");
-        assert!(said.contains(&format!("cargo test -p {library} coin_toss")), "{said}");
-        let read = |path: PathBuf| std::fs::read_to_string(path).expect("a file");
-        let made = read(source.join("coin_toss.rs"));
-        let template = read(here("templates").join(format!("{kind}.rs")));
-        assert!(
-            made.starts_with(&template.replace("NewPlugin", "CoinToss").replace("new-plugin", "coin-toss"))
-        );
-        assert!(made.contains("panic!(") && !made.contains("NewPlugin"), "{made}");
-        let lines = read(source.join("lib.rs"));
-        assert!(
-            lines.contains("\nmod coin_toss;\n") && lines.contains("\npub use crate::coin_toss::CoinToss;\n")
-        );
-        assert_eq!(
-            read(root.join(format!("crf-bench/plugins/{kind}/coin-toss.toml"))),
-            "type = \"coin-toss\"\n"
-        );
-        assert!(new("coin-toss").expect_err("a second one").contains("is there already"));
-        assert!(new("CoinToss").expect_err("no tag").contains("expected a name in lower case"));
-        let taken = Kind::named(kind).expect("a kind").plugins().next().expect("a plugin").tag;
-        assert!(new(taken).expect_err("taken").ends_with(&format!("there is a {kind} `{taken}` already")));
-    }
 }

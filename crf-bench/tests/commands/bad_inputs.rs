@@ -1,11 +1,9 @@
 //! Every mistake has one message that says where it is, and an exit code: 2 for options and configs, 1 otherwise.
 
-mod workbench;
-
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use workbench::{crf, directory};
+use crate::workbench::{crf, directory};
 
 /// A directory with a good model and many things that are not good.
 static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {

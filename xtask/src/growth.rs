@@ -1,22 +1,26 @@
+mod machine;
+
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
-use crf_core::{Beliefs, EdgeBeliefs, Inference as _, Iteration, OwnedPotentials, Scratch, Seed};
+use crf_core::{
+    Beliefs, EdgeBeliefs, Features, FitContext, Inference as _, Iteration, Learner, OwnedPotentials,
+    Prepared, Scratch, Seed, encode,
+};
+use crf_datasets::{Conll, Format};
 use crf_inference::ForwardBackward;
 use serde::Serialize;
 
-use super::{print_json, terminal, threads};
-use crate::config::{ConfigRoot as _, Training};
-use crate::error::{Error, Result};
-use crate::machine::{peak_flops, read_rate, seconds};
-use crate::model::train::{Seconds, train};
-use crate::report::markdown;
-use crate::support::progress;
+use crf_bench::cli::{markdown, print_json, progress, terminal, threads};
+use crf_bench::{Error, Result};
+
+use crate::growth::machine::{peak_flops, read_rate, seconds};
 
 /// Measures how time grows with labels and with data, and what bounds it on this machine.
 #[derive(Debug, Args)]
@@ -26,7 +30,7 @@ use crate::support::progress;
 
 The chains are synthetic. The data are `conll2000/train.txt.gz` below CRF_DATA, repeated in memory; without CRF_DATA \
 this half is left out.")]
-pub struct GrowthArgs {
+pub(crate) struct GrowthArgs {
     /// Threads for the growth with data; all cores unless given. Chains run on one.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -133,25 +137,22 @@ impl Chain {
 const DATA: &str = "conll2000/train.txt.gz";
 
 /// The usual chunking features with observed pairs.
-const CONFIG: &str = r#"
-format   = { type = "conll", columns = ["word", "pos"] }
-learner  = { type = "mle", l2 = 2.0, stop = { iterations = 4 } }
-features = [{ pairs = "observed", transition = "one" }, { pairs = "observed", state = { type = "template", templates = [
+const FEATURES: &str = r#"[{ "pairs": "observed", "transition": "one" }, { "pairs": "observed", "state": {
+    "type": "template", "templates": [
     "word[-2]", "word[-1]", "word[0]", "word[1]", "word[2]", "word[-1]|word[0]", "word[0]|word[1]",
     "pos[-2]", "pos[-1]", "pos[0]", "pos[1]", "pos[2]",
     "pos[-2]|pos[-1]", "pos[-1]|pos[0]", "pos[0]|pos[1]", "pos[1]|pos[2]",
-    "pos[-2]|pos[-1]|pos[0]", "pos[-1]|pos[0]|pos[1]", "pos[0]|pos[1]|pos[2]", "first", "last",
-] } }]
-"#;
+    "pos[-2]|pos[-1]|pos[0]", "pos[-1]|pos[0]|pos[1]", "pos[0]|pos[1]|pos[2]", "first", "last"
+] } }]"#;
 
 /// Times training on one copy of the data, four, sixteen and so on.
 fn passes(file: &Path, args: &GrowthArgs, say: &mut dyn FnMut(String)) -> Result<Vec<Pass>> {
-    let config = || {
-        let config = toml::from_str(CONFIG).map_err(Error::format("config"))?;
-        Training::read(&config).map_err(Error::format("config"))
-    };
+    let features: Features = serde_json::from_str(FEATURES).map_err(Error::format("features"))?;
+    let learner = serde_json::json!({ "type": "mle", "l2": 2.0, "stop": { "iterations": 4 } });
+    let learner: Box<dyn Learner> = serde_json::from_value(learner).map_err(Error::format("learner"))?;
+    let conll = Conll { columns: vec!["word".into(), "pos".into()], ..Conll::default() };
     say(format!("reading {}", file.display()));
-    let data = config()?.format.read_file(file, None)?;
+    let data = (&conll as &dyn Format).read_file(file, None)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(args.threads).get());
     let pool = pool.build().map_err(Error::format("threads"))?;
     let mut passes = Vec::new();
@@ -160,18 +161,25 @@ fn passes(file: &Path, args: &GrowthArgs, say: &mut dyn FnMut(String)) -> Result
         say(format!("data repeated {copies} times"));
         let many: Vec<usize> = (0..copies).flat_map(|_| 0..data.len()).collect();
         let many = Arc::new(data.subset(&many));
-        let (positions, config, mut time) = (many.n_positions(), config()?, Seconds::default());
+        let positions = many.n_positions();
         let mut seen: Vec<Iteration> = Vec::new();
         let mut watch = |iteration: &Iteration| {
             seen.push(iteration.clone());
             ControlFlow::Continue(())
         };
-        pool.install(|| train(config, many, None, None, String::new(), &mut time, &mut watch))?;
+        let features_seconds = pool.install(|| {
+            let clock = Instant::now();
+            let prepared = Prepared::fit(&features, many, None, &encode)?;
+            let features_seconds = clock.elapsed().as_secs_f64();
+            let mut run = FitContext::new(Seed::new(0), &mut watch);
+            learner.fit(&prepared.problem(&ForwardBackward::default()), &mut run)?;
+            Ok::<_, Error>(features_seconds)
+        })?;
         let steps = seen.windows(2).map(|step| {
             (step[1].seconds - step[0].seconds) / f64::from(step[1].evaluations - step[0].evaluations)
         });
         let seconds = steps.fold(f64::INFINITY, f64::min);
-        passes.push(Pass { copies, positions, features_seconds: time.features, seconds });
+        passes.push(Pass { copies, positions, features_seconds, seconds });
         copies *= 4;
     }
     Ok(passes)

@@ -1,11 +1,9 @@
 //! Training that ends when holdout data say so: when it does, what it keeps, and what it admits.
 
-mod workbench;
-
 use std::path::PathBuf;
 
+use crate::workbench::{directory, json, refused, run, weather, write};
 use serde_json::Value;
-use workbench::{directory, json, refused, run, weather, write};
 
 /// Weather in which every position of the training data can be learnt by heart.
 fn overfitting(name: &str) -> PathBuf {

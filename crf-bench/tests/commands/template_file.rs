@@ -1,11 +1,9 @@
 //! Template files of CRF++ and Wapiti, from an option and from a config, and every way to get one wrong.
 
-mod workbench;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use workbench::{config, directory, json, refused, run, write};
+use crate::workbench::{config, directory, json, refused, run, write};
 
 /// The template of CRF++'s own chunking example.
 const CHUNKING: &str = "# Unigram

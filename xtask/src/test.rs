@@ -1,11 +1,32 @@
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use super::terminal;
-use crate::error::{Error, Result};
+use crf_bench::cli::terminal;
+use crf_bench::{Error, Result};
+
+use clap::Args;
+
+use crate::house;
+
+/// Runs what the continuous integration runs, cheapest first, and stops at the first failure.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cargo xtask test
+  cargo xtask test --house            # only the rules of the house: folders, names, comments, documents
+  CRF_DATA=~/data cargo xtask test    # also the tests that need data files")]
+pub(crate) struct TestArgs {
+    /// Only checks folders, names, comments and documents, in a second.
+    #[arg(long)]
+    house: bool,
+}
 
 /// Runs every check, cheapest first, until one fails.
-pub(crate) fn run(out: &mut dyn Write) -> Result<ExitCode> {
+pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    rules(out)?;
+    if args.house {
+        return Ok(ExitCode::SUCCESS);
+    }
     let with_data = std::env::var_os("CRF_DATA").is_some();
     let tests: &[&str] = if with_data {
         &["test", "--workspace", "--", "--include-ignored"]
@@ -20,9 +41,24 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<ExitCode> {
             .map_err(terminal)?;
     }
     step(out, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
+    step(
+        out,
+        &["check", "--package", "crf-bench", "--lib", "--no-default-features"],
+        &[("RUSTFLAGS", "-D warnings")],
+    )?;
     step(out, tests, &[])?;
     step(out, &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fails where the sources or the documents break a rule of the house.
+fn rules(out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "▶ the rules of the house").map_err(terminal)?;
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let root = root.canonicalize().map_err(Error::io(root))?;
+    let offences = house::offences(&root)?;
+    offences.iter().try_for_each(|offence| writeln!(out, "{offence}")).map_err(terminal)?;
+    if offences.is_empty() { Ok(()) } else { Err(Error::Command("cargo xtask test --house".to_owned())) }
 }
 
 fn step(out: &mut dyn Write, args: &[&str], variables: &[(&str, &str)]) -> Result<()> {

@@ -1,14 +1,12 @@
 //! No output is written over an input, and links, pipes and devices stay what they are.
 #![cfg(unix)]
 
-mod workbench;
-
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use workbench::{crf, directory};
+use crate::workbench::{crf, directory};
 
 const TRAIN: &str = "train --format crfsuite --set learner.l2=1 --data";
 

@@ -1,10 +1,8 @@
 //! Constraints from the options, from a file and from the model: in training, and in what is labelled after it.
 
-mod workbench;
-
 use std::path::{Path, PathBuf};
 
-use workbench::{config, directory, json, piped, refused, run, write};
+use crate::workbench::{config, directory, json, piped, refused, run, write};
 
 /// Chunks of which every second word goes on with one, wherever it stands.
 const CHUNKS: &str =
@@ -174,7 +172,7 @@ fn what_cannot_be_obeyed_is_refused() {
         format!("tag --model free.crf {nothing} test.txt"),
         format!("eval --model free.crf --data test.txt {nothing}"),
     ] {
-        let output = workbench::crf(&place, &line).output().expect("the program runs");
+        let output = crate::workbench::crf(&place, &line).output().expect("the program runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
             said.contains("sequence 1: infeasible: ") && output.status.code() == Some(1),

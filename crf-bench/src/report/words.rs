@@ -1,36 +1,9 @@
-use std::io::{self, Write};
-use std::path::Path;
-
-use comfy_table::{CellAlignment, Table};
 use crf_core::Stop;
 
 use super::Report;
 use crate::claims::claim::Outcome;
 use crate::config::show;
 use crate::results::summary::MetricColumn;
-
-/// Prints the table of results, the verdicts, and where the rest is.
-pub fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::Result<()> {
-    let experiment = &report.plan.experiment;
-    match &experiment.paper {
-        Some(paper) => writeln!(out, "{} ({paper})", experiment.title)?,
-        None => writeln!(out, "{}", experiment.title)?,
-    }
-    writeln!(out, "{}", table(report))?;
-    for (statement, verdict) in experiment.claims.iter().zip(&report.verdicts) {
-        writeln!(out, "{:<7} {}", word(verdict.outcome, report.plan.quick), statement.text)?;
-        writeln!(out, "        {}", verdict.evidence)?;
-    }
-    let limited = limited(report);
-    if !limited.is_empty() {
-        writeln!(out, "limit   of iterations, which ended trainings of {}", limited.join(", "))?;
-    }
-    if report.plan.quick {
-        writeln!(out, "quick   {QUICK}")?;
-    }
-    writeln!(out, "figure  {}", directory.join("figure.svg").display())?;
-    writeln!(out, "page    {}", directory.join("index.html").display())
-}
 
 /// The methods of which trainings were ended by their limit of iterations, with how many of how many.
 pub(crate) fn limited(report: &Report<'_>) -> Vec<String> {
@@ -83,21 +56,4 @@ pub(crate) fn rows(report: &Report<'_>) -> (Vec<String>, Vec<Vec<String>>) {
         }
     }
     (head, rows)
-}
-
-fn table(report: &Report<'_>) -> Table {
-    let (head, rows) = rows(report);
-    markdown(&head, rows, report.summary.metrics.len())
-}
-
-/// A table whose last columns, so many of them, are numbers.
-pub(crate) fn markdown<S: ToString>(head: &[S], rows: Vec<Vec<String>>, n_numbers: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header(head.iter().map(S::to_string));
-    table.add_rows(rows);
-    for column in table.column_iter_mut().rev().take(n_numbers) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }

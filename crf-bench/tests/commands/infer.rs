@@ -1,18 +1,16 @@
 //! `crf infer`: graphs in, answers out, held against enumeration; and one message for every mistake.
 
-mod workbench;
-
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
+use crate::workbench::{crf, directory, piped};
 use crf_bench as _;
 use crf_core::{Graph, OwnedPotentials, Plugin, Seed, oracle};
 use rand::RngExt as _;
 use serde_json::{Value, json};
-use workbench::{crf, directory, piped};
 
 static PLACE: LazyLock<PathBuf> = LazyLock::new(|| directory("infer"));
 

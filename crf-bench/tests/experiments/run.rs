@@ -1,13 +1,10 @@
 //! A run gives the same bytes at any number of threads, and its stored config runs to them again.
 
-mod command;
-mod common;
-
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use common::EXPERIMENT;
+use crate::common::EXPERIMENT;
 use crf_bench::Cell;
 use crf_bench::config::parse;
 
@@ -20,8 +17,8 @@ fn directory(name: &str) -> PathBuf {
 }
 
 /// What running experiments prints, or its error.
-fn xtask(args: &[&str]) -> Result<String, String> {
-    command::xtask(&[&["experiment"], args].concat())
+fn crf(args: &[&str]) -> Result<String, String> {
+    crate::command::crf(&[&["experiment"], args].concat())
 }
 
 /// All cells of an experiment.
@@ -43,7 +40,7 @@ fn runs_repeat_to_the_byte() {
         let out = place.join(out);
         let args =
             [file.to_str(), Some("--fresh"), Some("--threads"), Some(threads), Some("--out"), out.to_str()];
-        xtask(&args.map(|arg| arg.expect("UTF-8"))).expect("a run");
+        crf(&args.map(|arg| arg.expect("UTF-8"))).expect("a run");
         ["results.jsonl", "results.csv", "figure.svg", "config.toml"].map(|name| read(&out.join(name)))
     };
     let first = run(&file, "a", "1");
@@ -65,9 +62,9 @@ fn the_config_of_a_quick_run_runs() {
     std::fs::write(&file, EXPERIMENT).expect("a file");
     let [file, a, b, config] = ["exp.toml", "a", "b", "a/config.toml"].map(|name| place.join(name));
     let text = |path: &Path| path.to_str().expect("UTF-8").to_owned();
-    let report = xtask(&[&text(&file), "--quick", "--out", &text(&a)]).expect("a run");
+    let report = crf(&[&text(&file), "--quick", "--out", &text(&a)]).expect("a run");
     assert!(report.contains("skipped only where there is much noise"), "{report}");
-    xtask(&[&text(&config), "--out", &text(&b)]).expect("a run");
+    crf(&[&text(&config), "--out", &text(&b)]).expect("a run");
     assert_eq!(read(&a.join("results.jsonl")), read(&b.join("results.jsonl")));
 }
 
@@ -105,7 +102,7 @@ at-most = { method = "grafting", metric = "entry(features(copy))", value = 1 }
     let out = |name: &str| {
         let out = place.join(name);
         let args = [file.to_str(), Some("--out"), out.to_str()].map(|arg| arg.expect("UTF-8"));
-        let report = xtask(&args).expect("a run");
+        let report = crf(&args).expect("a run");
         assert!(report.contains("holds   the copy enters first"), "{report}");
         let rows = read(&out.join("paths.csv")).lines().count();
         assert_eq!(rows, 1 + cells.iter().map(|cell| cell.path.len()).sum::<usize>());
@@ -210,7 +207,7 @@ fn text_is_escaped_in_figures_and_pages() {
         EXPERIMENT.replace("[methods.One]", "[methods.\"<b>&One\"]").replace("\"One\"", "\"<b>&One\"");
     std::fs::write(&file, methods).expect("a file");
     let out = place.join("out");
-    xtask(&[file.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")]).expect("a run");
+    crf(&[file.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")]).expect("a run");
     for name in ["figure.svg", "index.html"] {
         let text = read(&out.join(name));
         assert!(!text.contains("<b>") && text.contains("&lt;b&gt;&amp;One"), "{name}");
@@ -225,7 +222,7 @@ fn a_failing_cell_is_named_and_leaves_no_report() {
     std::fs::write(&file, EXPERIMENT).expect("a file");
     let out = place.join("out");
     let (file, path) = (file.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
-    let error = xtask(&[file, "--out", path, "--set", "dataset.fail=true"]).expect_err("a failure");
+    let error = crf(&[file, "--out", path, "--set", "dataset.fail=true"]).expect_err("a failure");
     let cell = "dataset, dataset.noise = 0.0, methods.Two.learner.spread = 0.5, trial 1";
     assert_eq!(error, format!("{cell}: no data today"));
     let left: Vec<_> =
@@ -246,7 +243,7 @@ fn other_directories_are_not_overwritten() {
     let place = directory("taken");
     let file = place.join("exp.toml");
     std::fs::write(&file, EXPERIMENT).expect("a file");
-    let error = xtask(&[file.to_str().expect("UTF-8"), "--out", place.to_str().expect("UTF-8")]);
+    let error = crf(&[file.to_str().expect("UTF-8"), "--out", place.to_str().expect("UTF-8")]);
     assert!(
         error.expect_err("a refusal").ends_with("the directory holds something else than a run's results")
     );

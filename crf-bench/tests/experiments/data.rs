@@ -1,12 +1,10 @@
 //! Data sets are fetched, verified, converted and put into place; whatever is wrong leaves nothing behind.
 
-mod command;
-
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use command::xtask;
+use crate::command::crf;
 use sha2::{Digest as _, Sha256};
 
 /// Serves one text at every address but `/gone`, for as long as the test runs.
@@ -43,7 +41,7 @@ fn place(name: &str, file: &str) -> (PathBuf, PathBuf) {
 
 fn data(action: &[&str], manifest: &Path, into: &Path) -> Result<String, String> {
     let [manifest, into] = [manifest, into].map(|path| path.to_str().expect("UTF-8"));
-    xtask(&[&["data"], action, &["--manifest", manifest, "--into", into]].concat())
+    crf(&[&["data"], action, &["--manifest", manifest, "--into", into]].concat())
 }
 
 fn sha256(text: &str) -> String {

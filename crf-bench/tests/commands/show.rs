@@ -1,8 +1,6 @@
 //! Films of sources whose objects move, with the labels of a model.
 
-mod workbench;
-
-use workbench::{directory, refused, run};
+use crate::workbench::{directory, refused, run};
 
 const SMALL: &str = "{type=\"tag\",train={length=2000},test={length=300}}";
 

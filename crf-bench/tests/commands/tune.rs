@@ -1,12 +1,10 @@
 //! Settings chosen by cross-validation: what is chosen, on what grounds, and what is refused.
 
-mod workbench;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::workbench::{config, crf, directory, json};
 use serde_json::Value;
-use workbench::{config, crf, directory, json};
 
 const TRAIN: &str = "train --format crfsuite --data train.crfsuite --json --model";
 
@@ -95,7 +93,7 @@ fn a_config_file_can_ask_for_it_and_options_win() {
 /// Runs a line that tunes and compares its message and its exit code.
 fn refused(line: &str, code: i32, message: &str) {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tune-refused");
-    workbench::refused(&place, &format!("{TRAIN} new.crf {line}"), code, message);
+    crate::workbench::refused(&place, &format!("{TRAIN} new.crf {line}"), code, message);
 }
 
 #[test]

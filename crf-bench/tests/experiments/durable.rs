@@ -1,13 +1,10 @@
 //! A run that ends early, or whose file changes, goes on with what is finished; parts of it join to the same bytes.
 
-mod command;
-mod common;
-
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use command::xtask;
-use common::EXPERIMENT;
+use crate::command::crf;
+use crate::common::EXPERIMENT;
 
 /// A place with an experiment in it, whose cells are 2 methods × 4 points × 3 trials.
 struct Place(PathBuf);
@@ -28,7 +25,7 @@ impl Place {
     /// Runs the experiment into a directory of this place.
     fn run(&self, out: &str, options: &[&str]) -> Result<String, String> {
         let (file, out) = (self.path("exp.toml"), self.path(out));
-        xtask(&[&["experiment", file.as_str(), "--out", out.as_str()], options].concat())
+        crf(&[&["experiment", file.as_str(), "--out", out.as_str()], options].concat())
     }
 
     /// What must be the same however a run came about.
@@ -98,7 +95,7 @@ fn parts_join_to_the_bytes_of_one_run() {
     let merge = |parts: &[String], out: &str| {
         let out = place.path(out);
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        xtask(&[&["merge", file.as_str()], &parts[..], &["--out", out.as_str()]].concat())
+        crf(&[&["merge", file.as_str()], &parts[..], &["--out", out.as_str()]].concat())
     };
     let error = merge(&parts[1..], "merged").expect_err("a part is missing");
     let missing = "method One, dataset.noise = 0.0, methods.Two.learner.spread = 0.5, trial 1";
@@ -130,7 +127,7 @@ fn a_refused_merge_leaves_the_run_in_its_place_whole() {
     fs::write(&journal, bytes).expect("a journal");
     let before = fs::read(place.0.join("whole/journal")).expect("a journal");
     let (file, part, out) = (place.path("exp.toml"), place.path("part"), place.path("whole"));
-    let error = xtask(&["merge", &file, &part, "--out", &out]).expect_err("half of the cells");
+    let error = crf(&["merge", &file, &part, "--out", &out]).expect_err("half of the cells");
     assert!(error.contains("12 of 24 cells are in the parts given"), "{error}");
     assert_eq!(fs::read(place.0.join("whole/journal")).expect("a journal"), before);
     assert!(place.run("whole", &[]).expect("a run").starts_with("reuses 24 of 24 cells"));
@@ -198,7 +195,7 @@ file = "/nowhere/letters.tsv.gz""#;
     let (absent, _) = absent.split_once("[figure]").expect("a figure");
     fs::write(directory.join("absent.toml"), absent).expect("a file");
     let (experiments, out) = (place.path("experiments"), place.path("results"));
-    let reproduce = || xtask(&["reproduce", &experiments, "--out", &out]).expect("all runs");
+    let reproduce = || crf(&["reproduce", &experiments, "--out", &out]).expect("all runs");
     let said = reproduce();
     let order = [
         "small/index.html",

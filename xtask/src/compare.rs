@@ -5,8 +5,8 @@ use std::process::{Command, ExitCode};
 
 use clap::Args;
 
-use super::terminal;
-use crate::error::{Error, Result};
+use crf_bench::cli::terminal;
+use crf_bench::{Error, Result};
 
 /// Measures the toolkit beside CRFsuite and scikit-learn, on the same attributes of CoNLL-2000.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 Needs `conll2000/train.txt.gz` and `conll2000/test.txt.gz` below CRF_DATA, and Python 3 with pip, by which the \
 others are installed into `target/peers`; where that cannot be, it says so and exits with 0. Everything runs in \
 turn and in a process of its own: about ten minutes, or one with --quick.")]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// Weights for every attribute with every label, not only for those that occur together.
     #[arg(long)]
     dense: bool,

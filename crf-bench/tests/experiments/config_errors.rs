@@ -1,8 +1,6 @@
 //! Every kind of mistake in an experiment file is refused with its line and column.
 
-mod common;
-
-use common::EXPERIMENT;
+use crate::common::EXPERIMENT;
 use crf_bench::config::{Override, Plan, parse};
 
 fn load(text: &str) -> Result<Plan, crf_bench::Error> {

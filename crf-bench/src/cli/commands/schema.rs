@@ -1,0 +1,22 @@
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::cli::terminal;
+use crate::error::{Error, Result};
+
+/// Prints the JSON Schema of experiment files, by which editors complete and check them.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  crf schema > experiment.schema.json
+
+A file says where its schema is in its first line, for editors with Taplo: `#:schema ./experiment.schema.json`.")]
+pub struct SchemaArgs {}
+
+/// Prints the schema.
+pub(crate) fn run(out: &mut dyn Write) -> Result<ExitCode> {
+    let text = serde_json::to_string_pretty(&crate::config::schema()).map_err(Error::format("schema"))?;
+    writeln!(out, "{text}").map_err(terminal)?;
+    Ok(ExitCode::SUCCESS)
+}

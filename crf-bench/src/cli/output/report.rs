@@ -1,0 +1,35 @@
+use std::io::{self, Write};
+use std::path::Path;
+
+use comfy_table::Table;
+
+use crate::cli::output::table::markdown;
+use crate::report::{QUICK, Report, limited, rows, word};
+
+/// Prints the table of results, the verdicts, and where the rest is.
+pub(crate) fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::Result<()> {
+    let experiment = &report.plan.experiment;
+    match &experiment.paper {
+        Some(paper) => writeln!(out, "{} ({paper})", experiment.title)?,
+        None => writeln!(out, "{}", experiment.title)?,
+    }
+    writeln!(out, "{}", table(report))?;
+    for (statement, verdict) in experiment.claims.iter().zip(&report.verdicts) {
+        writeln!(out, "{:<7} {}", word(verdict.outcome, report.plan.quick), statement.text)?;
+        writeln!(out, "        {}", verdict.evidence)?;
+    }
+    let limited = limited(report);
+    if !limited.is_empty() {
+        writeln!(out, "limit   of iterations, which ended trainings of {}", limited.join(", "))?;
+    }
+    if report.plan.quick {
+        writeln!(out, "quick   {QUICK}")?;
+    }
+    writeln!(out, "figure  {}", directory.join("figure.svg").display())?;
+    writeln!(out, "page    {}", directory.join("index.html").display())
+}
+
+fn table(report: &Report<'_>) -> Table {
+    let (head, rows) = rows(report);
+    markdown(&head, rows, report.summary.metrics.len())
+}
