@@ -2,7 +2,10 @@
 //!
 //! What is compared, trained or read lives in the crates linked below; this one only knows their traits.
 #![forbid(unsafe_code)]
-#![cfg_attr(not(feature = "terminal"), allow(dead_code, unused_imports, reason = "only the command line uses them"))]
+#![cfg_attr(
+    not(feature = "terminal"),
+    allow(dead_code, unused_imports, reason = "only the command line uses them")
+)]
 
 pub mod claims;
 #[cfg(feature = "terminal")]
@@ -34,6 +37,7 @@ pub use crate::graph_queries::answer::{Answer, answer};
 pub use crate::model::calibration::{Bin, Calibration};
 pub use crate::model::file::{ModelContents, ModelFile, PredictionSettings};
 pub use crate::model::scores::{LabelScores, Scores};
+pub use crate::model::trainer::Trainer;
 pub use crate::results::mean_interval::MeanInterval;
 pub use crate::results::selection_path::PathPoint;
 pub use crate::results::summary::{Line, MetricColumn, Summary};

@@ -169,3 +169,17 @@ pub(crate) fn as_table<S: Serializer>(
     }
     map.end()
 }
+
+impl Default for Method {
+    /// The method of `crf train` without options.
+    fn default() -> Self {
+        Method {
+            features: None,
+            constraints: None,
+            learner: mle(),
+            inference: forward_backward(),
+            decode: None,
+            selector: no_selection(),
+        }
+    }
+}

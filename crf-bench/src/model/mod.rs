@@ -9,3 +9,4 @@ pub(crate) mod file;
 pub(crate) mod predict;
 pub(crate) mod scores;
 pub(crate) mod train;
+pub(crate) mod trainer;

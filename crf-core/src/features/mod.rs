@@ -4,6 +4,7 @@
 //! evaluated in `encoding_chunks.rs` through the plugins in `prototypes`; `feature_map.rs` numbers the
 //! weights.
 
+pub(crate) mod builder;
 pub(crate) mod encoded_dataset;
 pub(crate) mod encoding_chunks;
 pub(crate) mod encoding_size;
