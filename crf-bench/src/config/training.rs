@@ -56,8 +56,10 @@ impl<'de> Deserialize<'de> for Training {
             };
             if KEYS.contains(known) { &mut frame } else { &mut method }.insert(key, value);
         }
+        // The method first: it misses nothing, so that what is wrong in it is told whatever else is missing.
+        let method = method.try_into().map_err(told)?;
         let Frame { format, template, seed, tune } = frame.try_into().map_err(told)?;
-        Ok(Training { format, template, method: method.try_into().map_err(told)?, seed, tune })
+        Ok(Training { format, template, method, seed, tune })
     }
 }
 
