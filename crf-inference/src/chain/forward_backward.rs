@@ -11,7 +11,8 @@ use crate::errors::impossible;
 
 /// Forward-backward and Viterbi: exact inference on chains.
 ///
-/// Computes marginals, log Z, the best labelling, the n best labellings and draws, in O(T·L²) for T positions and L labels.
+/// Computes marginals, log Z, the best labelling and draws in O(T·L²) for T positions and L labels, and the n best labellings
+/// in O(T·L²·n).
 /// The recursions are those of Rabiner (1989) in the probability domain, with each step scaled to sum to one, and those of
 /// Vail (2008), §2.5, in the log domain. With a beam of B labels, Viterbi takes O(T·B·L) and is approximate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

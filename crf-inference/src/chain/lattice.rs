@@ -111,7 +111,8 @@ impl Lattice {
         for t in (0..len).rev() {
             self.row.copy_from_slice(&self.alpha[t * l..(t + 1) * l]);
             if t + 1 < len {
-                let (table, next) = (p.tables().of(t), labels[t + 1] as usize);
+                let table = p.tables().of(t);
+                let next = labels[t + 1] as usize;
                 self.row.iter_mut().enumerate().for_each(|(i, score)| *score += table[i * l + next]);
             }
             let total = log_sum_exp(self.row.iter().copied());

@@ -40,7 +40,8 @@ impl<const N: usize> Kernel for SmallKernel<'_, '_, '_, '_, N> {
 /// Both recursions at a time, since they are independent; returns log Z without the maxima of the nodes.
 #[inline(always)]
 fn recursions<const N: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
-    let (len, of_edge) = (pass.len, pass.p.tables().of_edge);
+    let len = pass.len;
+    let of_edge = pass.p.tables().of_edge;
     let psi = &pass.psi.as_chunks::<WIDTH>().0[..len];
     let exp = pass.tables.exp.as_chunks::<WIDTH>().0.as_chunks::<N>().0;
     let transposed = pass.tables.transposed.as_chunks::<WIDTH>().0.as_chunks::<N>().0;
@@ -161,7 +162,8 @@ fn edge_beliefs<const N: usize, const FMA: bool>(pass: &Pass<'_, '_>, edge: &mut
     let alphas = pass.alpha.as_chunks::<WIDTH>().0;
     let psi_betas = pass.psi_beta.as_chunks::<WIDTH>().0;
     let exp = pass.tables.exp.as_chunks::<WIDTH>().0.as_chunks::<N>().0;
-    let (len, of_edge) = (pass.len, pass.p.tables().of_edge);
+    let len = pass.len;
+    let of_edge = pass.p.tables().of_edge;
     match edge {
         EdgeBeliefs::None => {}
         EdgeBeliefs::PerTable { sums, weight } => {

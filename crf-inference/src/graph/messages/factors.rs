@@ -53,7 +53,8 @@ impl FactorMemory {
         rho: &'a [f64],
         damping: f64,
     ) -> Option<MessageFactors<'a>> {
-        let (shape, tables) = (p.shape(), *p.tables());
+        let shape = p.shape();
+        let tables = *p.tables();
         self.node.resize(p.node().len(), 0.0);
         self.node_shift = 0.0;
         self.is_node_safe = true;
@@ -86,7 +87,8 @@ impl FactorMemory {
         let edge_shift = |e: usize| shifted.shift[if rho.is_empty() { tables.of_edge.table(e) } else { e }];
         let shift = self.node_shift + (0..shape.n_edges()).map(edge_shift).sum::<f64>();
         let is_safe = S::LOG || (self.is_node_safe && (shifted.is_safe || shape.n_edges() == 0));
-        let (node, table_values) = (&self.node[..], &shifted.values[..]);
+        let node = &self.node[..];
+        let table_values = &shifted.values[..];
         let first_card = if shape.n_nodes() == 0 { 0 } else { shape.card(0) };
         let n_labels = if (0..shape.n_nodes()).all(|n| shape.card(n) == first_card) { first_card } else { 0 };
         is_safe.then_some(MessageFactors { shape, n_labels, tables, node, table_values, rho, damping, shift })

@@ -23,7 +23,7 @@ pub(crate) struct MessageBuffers {
     queue: ResidualQueue,
 }
 
-/// Number of nodes at most that one thread updates without a split.
+/// Maximum number of nodes that are updated without another split.
 const NODES_PER_TASK: usize = 4096;
 
 impl MessageBuffers {
