@@ -135,7 +135,7 @@ fn weighted_score(probability: f64, score: f64) -> f64 {
     if probability == 0.0 { 0.0 } else { probability * score }
 }
 
-/// Computes node(n, y) + Σ_k E_q[table(y, y_k)] for all labels of node `n`.
+/// Computes `node(n, y) + Σ_k E_q[table(y, y_k)]` for all labels of node `n`.
 fn expected_scores(p: &Potentials<'_>, q: &[f64], n: usize, scores: &mut Vec<f64>) {
     let shape = p.shape();
     scores.clear();
@@ -161,7 +161,7 @@ fn end_distributions<'a>(p: &Potentials<'_>, q: &'a [f64], e: usize) -> (&'a [f6
     (node(u), node(v))
 }
 
-/// The lower bound E_q[score] + H(q) ≤ log Z.
+/// The lower bound `E_q[score] + H(q)` ≤ log Z.
 fn lower_bound(p: &Potentials<'_>, q: &[f64]) -> f64 {
     let node = q.iter().zip(p.node()).map(|(&q, &score)| weighted_score(q, score - q.ln()));
     let edge = (0..p.shape().n_edges()).map(|e| {
