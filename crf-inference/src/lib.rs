@@ -1,8 +1,11 @@
-//! Inference: marginals, log Z, the best labellings and draws, from log potentials.
+//! Inference in conditional random fields: marginals, log Z, best labellings and draws from log potentials.
 //!
-//! Chains are exact, graphs exact where that is cheap and approximate otherwise. The kernels of chains run in the probability domain with vectorised exponentials and fall back to the
-//! log domain by themselves when the potentials leave the range in which that is safe.
-//! What potentials mean, and the trait all of this stands behind, is `crf-core`'s business.
+//! `chain` is exact on chains. `graph` answers any graph: exactly where that is affordable, approximately otherwise.
+//! The two rooms stand beside each other and share `log_domain.rs` (arithmetic on logarithms) and `errors.rs` (checks
+//! and errors that all algorithms share). Potentials, answers and the traits of inference belong to `crf-core`; nothing
+//! here knows of features or weights.
+//!
+//! Start reading with [`ForwardBackward`] for chains and [`BeliefPropagation`] or [`JunctionTree`] for graphs.
 //!
 //! ```
 //! use crf_core::{Beliefs, EdgeBeliefs, Inference, OwnedPotentials, Scratch};
@@ -19,7 +22,8 @@
 //! # Ok::<(), crf_core::Error>(())
 //! ```
 //!
-//! Graphs may have any edges and nodes with different numbers of labels; every answer says what it is worth:
+//! Graphs may have any edges, and nodes may have different numbers of labels. Every answer states its grade: exact, a
+//! bound or an estimate.
 //!
 //! ```
 //! use crf_core::{Beliefs, Bound, EdgeBeliefs, Graph, Inference, OwnedPotentials, Scratch};

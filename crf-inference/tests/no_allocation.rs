@@ -1,4 +1,4 @@
-//! Passing messages allocates nothing once the memory is there, on one thread or on several.
+//! Message passing and mean field allocate nothing after the first call, on one thread or on several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::alloc::System;
@@ -11,7 +11,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-// One test in this file: the allocator counts for the whole process.
+// The only test of this file: the allocator counts for the whole process.
 #[test]
 fn sweeps_allocate_nothing_after_warm_up() {
     let graph = grid(100, 2);

@@ -5,32 +5,35 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::chain::lattice::Lattice;
+use crate::chain::lattice::{Lattice, chain_size};
 use crate::chain::{k_best, scaled, viterbi};
 use crate::errors::impossible;
 
-/// Exact marginals, Viterbi, n-best and draws on chains, in O(T·L²); Viterbi with a beam of B labels, in O(T·B·L).
+/// Forward-backward and Viterbi: exact inference on chains.
 ///
-/// Rabiner (1989) in the probability domain, each step scaled to sum to one; Vail (2008), §2.5, in the log domain.
+/// Computes marginals, log Z, the best labelling and draws in O(T·L²) for T positions and L labels, and the n best labellings
+/// in O(T·L²·n).
+/// The recursions are those of Rabiner (1989) in the probability domain, with each step scaled to sum to one, and those of
+/// Vail (2008), §2.5, in the log domain. With a beam of B labels, Viterbi takes O(T·B·L) and is approximate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ForwardBackward {
-    /// Where the recursions run.
+    /// Domain of the numbers in the recursions for marginals and log Z.
     pub domain: Domain,
-    /// How many labels of a position the search for the most likely labelling goes on with, those with the best scores so
-    /// far; all when left out. At least 1, which takes one label after the other. Where none of them can be followed, all
-    /// labels are tried.
+    /// Beam width of Viterbi: the number of labels kept per position, those with the best scores so far. All labels are
+    /// kept if omitted. At least 1, which is greedy search from left to right. Where no kept label can be continued, the
+    /// search is repeated with all labels.
     pub beam: Option<usize>,
 }
 
-/// Where the recursions run.
+/// Domain of the numbers in the forward-backward recursions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
-    /// Among probabilities, and among logarithms when a sequence's potentials are too far apart for that.
+    /// Probabilities; logarithms for sequences whose potentials are too far apart for probabilities.
     #[default]
     Auto,
-    /// Among logarithms always: the slow reference.
+    /// Logarithms always: the slow reference.
     Log,
 }
 
@@ -43,11 +46,11 @@ impl Inference for ForwardBackward {
     }
 
     fn supports(&self, shape: &Shape<'_>) -> Result<()> {
-        crate::chain::chain(shape).map(|_| ())
+        chain_size(shape).map(|_| ())
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let (len, n_labels) = crate::chain::chain(&p.shape())?;
+        let (len, n_labels) = chain_size(&p.shape())?;
         assert_eq!(labels.len(), len, "one label per position");
         if let Some(beam) = self.beam.filter(|&beam| beam < n_labels)
             && let Some(score) = viterbi::decode(p, len, n_labels, beam, labels, scratch.of())
@@ -73,10 +76,10 @@ impl Inference for ForwardBackward {
 
 impl Marginals for ForwardBackward {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let (len, labels) = crate::chain::chain(&p.shape())?;
-        assert_eq!(out.node.len(), len * labels, "one belief per position and label");
+        let (len, n_labels) = chain_size(&p.shape())?;
+        assert_eq!(out.node.len(), len * n_labels, "one belief per position and label");
         if self.domain == Domain::Auto
-            && let Some(log_z) = scaled::infer(p, len, labels, out, scratch.of())
+            && let Some(log_z) = scaled::infer(p, len, n_labels, out, scratch.of())
         {
             return Ok(LogZ::exact(log_z));
         }
@@ -92,8 +95,8 @@ impl Marginals for ForwardBackward {
 
 impl KBest for ForwardBackward {
     fn k_best(&self, p: &Potentials<'_>, k: usize, _scratch: &mut Scratch) -> Result<Vec<Labelling>> {
-        let (len, labels) = crate::chain::chain(&p.shape())?;
-        k_best::k_best(p, len, labels, k)
+        let (len, n_labels) = chain_size(&p.shape())?;
+        k_best::k_best(p, len, n_labels, k)
     }
 }
 

@@ -1,33 +1,35 @@
-//! Forward-backward in the probability domain for chains of at most four labels, as activities often have.
+//! Forward-backward in the probability domain, for chains of at most four labels.
 //!
-//! What `scaled.rs` says of safety holds here too. A row is one vector that stays in registers from step to step, and edges
-//! that follow each other and share a table are summed up before their sum is put where it belongs.
+//! The recursions of `scaled.rs`, under the same conditions (`exp_potentials.rs`). A row is one vector that stays in
+//! registers from step to step, and consecutive edges that share a table are summed before their sum is stored.
 
 use crf_core::simd::{Kernel, fma};
 use crf_core::{Beliefs, EdgeBeliefs, EdgeTables};
 
-use crate::chain::padded_rows::halved;
-use crate::chain::scaled::{Pass, SMALLEST, SMALLEST_PRODUCT, exponentiate, is_safe};
+use crate::chain::exp_potentials::{
+    Pass, SMALL_WIDTH as WIDTH, SMALLEST, SMALLEST_PRODUCT, exponentiate, is_safe,
+};
+use crate::chain::padded_rows::reduce;
 
-/// Labels, and zeros behind them.
-pub(crate) const ROOM: usize = 4;
-type Row = [f64; ROOM];
+/// The numbers of all labels, and zeros behind them.
+type Row = [f64; WIDTH];
 
-/// The whole of it for chains of `N` labels; log Z.
-pub(crate) struct Few<'k, 'a, 'p, 'o, const N: usize>(
+/// The whole pass for chains of `N` labels; returns log Z.
+pub(crate) struct SmallKernel<'k, 'a, 'p, 'o, const N: usize>(
     pub(crate) &'k mut Pass<'a, 'p>,
     pub(crate) &'k mut Beliefs<'o>,
 );
 
-impl<const N: usize> Kernel for Few<'_, '_, '_, '_, N> {
+impl<const N: usize> Kernel for SmallKernel<'_, '_, '_, '_, N> {
     type Output = Option<f64>;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Option<f64> {
-        let Few(pass, out) = self;
-        pass.width = ROOM; // known when compiling
-        pass.labels = N;
-        let shift = exponentiate::<ROOM, FMA>(pass)?;
+        let SmallKernel(pass, out) = self;
+        // Known at compile time.
+        pass.width = WIDTH;
+        pass.n_labels = N;
+        let shift = exponentiate::<WIDTH, FMA>(pass)?;
         let log_z = recursions::<N, FMA>(pass)?;
         node_beliefs::<N, FMA>(pass, out.node)?;
         edge_beliefs::<N, FMA>(pass, &mut out.edge);
@@ -35,58 +37,62 @@ impl<const N: usize> Kernel for Few<'_, '_, '_, '_, N> {
     }
 }
 
-/// Both recursions at a time, neither of which waits for the other; log Z but for the shifts of the nodes.
+/// Both recursions at a time, since they are independent; returns log Z without the maxima of the nodes.
 #[inline(always)]
 fn recursions<const N: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
-    let (len, of_edge) = (pass.len, pass.p.tables().of_edge);
-    let psi = &pass.psi.as_chunks::<ROOM>().0[..len];
-    let exp = pass.tables.exp.as_chunks::<ROOM>().0.as_chunks::<N>().0;
-    let transposed = pass.tables.transposed.as_chunks::<ROOM>().0.as_chunks::<N>().0;
-    let alphas = &mut pass.alpha.as_chunks_mut::<ROOM>().0[..len];
-    let betas = &mut pass.beta.as_chunks_mut::<ROOM>().0[..len];
-    let afters = &mut pass.after.as_chunks_mut::<ROOM>().0[..len];
-    let factors = &mut pass.factors[..len];
-    let (mut log_z, mut product) = (0.0, 1.0);
-    let mut smallest = [[1.0; ROOM]; 2];
-    // Forward: α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}. Backward: β_t = exp A_{t+1} · (ψ_{t+1} ∘ β_{t+1}) / Σ β_{t+1}.
+    let len = pass.len;
+    let of_edge = pass.p.tables().of_edge;
+    let psi = &pass.psi.as_chunks::<WIDTH>().0[..len];
+    let exp = pass.tables.exp.as_chunks::<WIDTH>().0.as_chunks::<N>().0;
+    let transposed = pass.tables.transposed.as_chunks::<WIDTH>().0.as_chunks::<N>().0;
+    let alphas = &mut pass.alpha.as_chunks_mut::<WIDTH>().0[..len];
+    let betas = &mut pass.beta.as_chunks_mut::<WIDTH>().0[..len];
+    let psi_betas = &mut pass.psi_beta.as_chunks_mut::<WIDTH>().0[..len];
+    let beta_factors = &mut pass.beta_factors[..len];
+    let mut log_z = 0.0;
+    let mut product = 1.0;
+    let mut smallest = [[1.0; WIDTH]; 2];
     let mut alpha = psi[0];
-    let mut beta = [0.0; ROOM];
+    let mut beta = [0.0; WIDTH];
     beta[..N].fill(1.0);
-    let mut after = psi[len - 1];
-    let mut forward = 1.0 / total(&alpha);
-    let mut backward = 1.0 / total(&beta);
-    watch(&alpha, &mut smallest[0]);
+    let mut psi_beta = psi[len - 1];
+    let mut alpha_factor = 1.0 / total(&alpha);
+    let mut beta_factor = 1.0 / total(&beta);
+    update_smallest(&alpha, &mut smallest[0]);
     product *= total(&alpha);
-    (alphas[0], betas[len - 1], afters[len - 1], factors[len - 1]) = (alpha, beta, after, 1.0);
+    alphas[0] = alpha;
+    (betas[len - 1], psi_betas[len - 1], beta_factors[len - 1]) = (beta, psi_beta, 1.0);
     for t in 1..len {
+        // α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}
         let k = of_edge.table(t - 1);
         log_z += pass.tables.shift[k];
         alpha = times::<N, FMA>(&alpha, &exp[k]);
-        for j in 0..ROOM {
-            alpha[j] *= psi[t][j] * forward;
+        for j in 0..WIDTH {
+            alpha[j] *= psi[t][j] * alpha_factor;
         }
         alphas[t] = alpha;
-        watch(&alpha, &mut smallest[0]);
+        update_smallest(&alpha, &mut smallest[0]);
         let sum = total(&alpha);
-        forward = 1.0 / sum;
+        alpha_factor = 1.0 / sum;
         product *= sum;
         if !(1e-100..1e100).contains(&product) {
-            // Also where a row is all zeros, or not a number.
+            // This includes rows of zeros and rows with a NaN.
             if sum.is_nan() || sum < SMALLEST {
                 return None;
             }
             log_z += product.ln();
             product = 1.0;
         }
+        // β_s = exp A_{s+1} · (ψ_{s+1} ∘ β_{s+1}) / Σ β_{s+1}
         let s = len - 1 - t;
-        beta = times::<N, FMA>(&after, &transposed[of_edge.table(s)]);
-        for j in 0..ROOM {
-            beta[j] *= backward;
-            after[j] = beta[j] * psi[s][j];
+        beta = times::<N, FMA>(&psi_beta, &transposed[of_edge.table(s)]);
+        for j in 0..WIDTH {
+            beta[j] *= beta_factor;
+            psi_beta[j] = beta[j] * psi[s][j];
         }
-        watch(&beta, &mut smallest[1]);
-        (betas[s], afters[s], factors[s]) = (beta, after, backward);
-        backward = 1.0 / total(&beta);
+        update_smallest(&beta, &mut smallest[1]);
+        (betas[s], psi_betas[s], beta_factors[s]) = (beta, psi_beta, beta_factor);
+        beta_factor = 1.0 / total(&beta);
     }
     smallest.iter().all(is_safe).then(|| log_z + product.ln())
 }
@@ -94,68 +100,70 @@ fn recursions<const N: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Optio
 /// `row · table`.
 #[inline(always)]
 fn times<const N: usize, const FMA: bool>(row: &Row, table: &[Row; N]) -> Row {
-    // Even and odd rows apart, so that one sum need not wait for the other.
-    let mut sums = [[0.0; ROOM]; 2];
+    // Even and odd rows are summed separately, so that one sum need not wait for the other.
+    let mut sums = [[0.0; WIDTH]; 2];
     for i in 0..N {
-        for j in 0..ROOM {
+        for j in 0..WIDTH {
             sums[i % 2][j] = fma::<FMA>(row[i], table[i][j], sums[i % 2][j]);
         }
     }
     let mut out = sums[0];
-    for j in 0..ROOM {
+    for j in 0..WIDTH {
         out[j] += sums[1][j];
     }
     out
 }
 
+/// Sum of a row.
 #[inline(always)]
 fn total(row: &Row) -> f64 {
-    halved(*row, |a, b| a + b)
+    reduce(*row, |a, b| a + b)
 }
 
-/// Takes note of the smallest entries, zeros aside.
+/// Updates the smallest positive entries.
 #[inline(always)]
-fn watch(row: &Row, smallest: &mut Row) {
-    for j in 0..ROOM {
+fn update_smallest(row: &Row, smallest: &mut Row) {
+    for j in 0..WIDTH {
         let x = if row[j] == 0.0 { 1.0 } else { row[j] };
         smallest[j] = if x < smallest[j] { x } else { smallest[j] };
     }
 }
 
-/// Turns forward and backward rows into beliefs; forward rows are left scaled for [`edge_beliefs`].
+/// Writes node beliefs; leaves forward rows scaled for [`edge_beliefs`].
 #[inline(always)]
 fn node_beliefs<const N: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, node: &mut [f64]) -> Option<()> {
-    let alphas = pass.alpha.as_chunks_mut::<ROOM>().0;
-    let rows = alphas.iter_mut().zip(pass.beta.as_chunks::<ROOM>().0).zip(&*pass.factors);
-    let mut safe = true;
+    let alphas = pass.alpha.as_chunks_mut::<WIDTH>().0;
+    let rows = alphas.iter_mut().zip(pass.beta.as_chunks::<WIDTH>().0).zip(&*pass.beta_factors);
+    let mut all_safe = true;
     for (((alpha, beta), factor), node) in rows.zip(node.as_chunks_mut::<N>().0) {
         let mut products = *alpha;
-        for j in 0..ROOM {
+        for j in 0..WIDTH {
             products[j] *= beta[j];
         }
         let total = total(&products);
-        let of_node = 1.0 / total;
-        let of_edge = factor * of_node;
-        // Neither holds for what is not a number.
-        safe &= total >= SMALLEST_PRODUCT && of_edge.is_finite();
+        let node_scale = 1.0 / total;
+        let edge_scale = factor * node_scale;
+        // Neither condition holds for NaN.
+        all_safe &= total >= SMALLEST_PRODUCT && edge_scale.is_finite();
         let mut scaled = *alpha;
-        for j in 0..ROOM {
-            products[j] *= of_node;
-            scaled[j] *= of_edge;
+        for j in 0..WIDTH {
+            products[j] *= node_scale;
+            scaled[j] *= edge_scale;
         }
         *alpha = scaled;
         node.copy_from_slice(&products[..N]);
     }
-    safe.then_some(())
+    all_safe.then_some(())
 }
 
-/// Puts the beliefs in edges where they were asked for; nothing can fail any more.
+/// Writes edge beliefs in the form that was asked for; nothing can fail any more.
 #[inline(always)]
 fn edge_beliefs<const N: usize, const FMA: bool>(pass: &Pass<'_, '_>, edge: &mut EdgeBeliefs<'_>) {
-    let alphas = pass.alpha.as_chunks::<ROOM>().0;
-    let afters = pass.after.as_chunks::<ROOM>().0;
-    let exp = pass.tables.exp.as_chunks::<ROOM>().0.as_chunks::<N>().0;
-    let (len, of_edge) = (pass.len, pass.p.tables().of_edge);
+    let alphas = pass.alpha.as_chunks::<WIDTH>().0;
+    let psi_betas = pass.psi_beta.as_chunks::<WIDTH>().0;
+    let exp = pass.tables.exp.as_chunks::<WIDTH>().0.as_chunks::<N>().0;
+    let len = pass.len;
+    let of_edge = pass.p.tables().of_edge;
     match edge {
         EdgeBeliefs::None => {}
         EdgeBeliefs::PerTable { sums, weight } => {
@@ -165,15 +173,15 @@ fn edge_beliefs<const N: usize, const FMA: bool>(pass: &Pass<'_, '_>, edge: &mut
                 let end = match of_edge {
                     EdgeTables::Shared => len,
                     EdgeTables::Each(rows) => {
-                        let alike = rows[start..len - 1].iter().take_while(|&&row| row as usize == k);
-                        start + 1 + alike.count()
+                        let equal = rows[start..len - 1].iter().take_while(|&&row| row as usize == k);
+                        start + 1 + equal.count()
                     }
                 };
-                let mut products = [[0.0; ROOM]; N];
-                for (before, after) in alphas[start - 1..end - 1].iter().zip(&afters[start..end]) {
+                let mut products = [[0.0; WIDTH]; N];
+                for (alpha, psi_beta) in alphas[start - 1..end - 1].iter().zip(&psi_betas[start..end]) {
                     for i in 0..N {
-                        for j in 0..ROOM {
-                            products[i][j] = fma::<FMA>(before[i], after[j], products[i][j]);
+                        for j in 0..WIDTH {
+                            products[i][j] = fma::<FMA>(alpha[i], psi_beta[j], products[i][j]);
                         }
                     }
                 }
@@ -191,7 +199,7 @@ fn edge_beliefs<const N: usize, const FMA: bool>(pass: &Pass<'_, '_>, edge: &mut
                 let exp = &exp[of_edge.table(t - 1)];
                 for (i, each) in each.as_chunks_mut::<N>().0.iter_mut().enumerate() {
                     for j in 0..N {
-                        each[j] = alphas[t - 1][i] * exp[i][j] * afters[t][j];
+                        each[j] = alphas[t - 1][i] * exp[i][j] * psi_betas[t][j];
                     }
                 }
             }

@@ -1,21 +1,26 @@
 use crf_core::simd::{Kernel, dispatch};
 use crf_core::{Label, Potentials};
 
-/// Best scores up to each position and label; −∞ of labels that are not gone on with.
+/// Memory of a worker.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
-    best: Vec<f64>,  // [T × L]
-    order: Vec<f64>, // [L] of one position
+    best: Vec<f64>,   // [T × L] score of the best path to each label; −∞ outside of the beam
+    sorted: Vec<f64>, // [L] partially sorted scores of one position
 }
 
-/// The most likely labelling and its score, or `None` if there is none; of several equal ones, that with the smallest labels from
-/// the end. Each position goes on with the `beam` labels that score best so far.
+/// Viterbi with a beam: the most likely labelling and its score, or `None` if no labelling is possible.
 ///
-/// The forward pass keeps scores only, so that it vectorises; the way back looks up again which label gave each.
+/// ```text
+/// δ_t(j) = ψ_t(j) + max_i (δ_{t−1}(i) + A_t(i, j))
+/// ```
+///
+/// Each position keeps the `beam` labels with the best scores so far. Among labellings with equal scores the one with the
+/// smallest labels wins, compared from the end. The forward pass stores scores only, so that it vectorises; the way back
+/// recomputes which label gave each.
 pub(super) fn decode(
     p: &Potentials<'_>,
     len: usize,
-    l: usize,
+    n_labels: usize,
     beam: usize,
     labels: &mut [Label],
     workspace: &mut Workspace,
@@ -23,9 +28,10 @@ pub(super) fn decode(
     if len == 0 {
         return Some(0.0);
     }
-    let Workspace { best, order } = workspace;
+    let l = n_labels;
+    let Workspace { best, sorted } = workspace;
     best.resize(len * l, 0.0);
-    dispatch(Forward { p, len, l, beam, best, order });
+    dispatch(Forward { p, len, l, beam, best, sorted });
     let argmax = |score: &dyn Fn(usize) -> f64| {
         (1..l).fold(0, |best, y| if score(y) > score(best) { y } else { best })
     };
@@ -43,29 +49,30 @@ pub(super) fn decode(
     Some(score)
 }
 
-/// Keeps the `beam` best scores, of equal ones the first, and makes the others −∞.
-fn narrow(scores: &mut [f64], beam: usize, order: &mut Vec<f64>) {
+/// Sets all but the `beam` best scores to −∞; of equal scores the first are kept.
+fn narrow(scores: &mut [f64], beam: usize, sorted: &mut Vec<f64>) {
     if beam >= scores.len() {
         return;
     }
-    order.clear();
-    order.extend_from_slice(scores);
-    let (above, &mut last, _) = order.select_nth_unstable_by(beam - 1, |a, b| b.total_cmp(a));
-    let mut equal = beam - above.iter().filter(|&&score| score > last).count();
+    sorted.clear();
+    sorted.extend_from_slice(scores);
+    let (above, &mut threshold, _) = sorted.select_nth_unstable_by(beam - 1, |a, b| b.total_cmp(a));
+    let mut n_equal = beam - above.iter().filter(|&&score| score > threshold).count();
     for score in scores {
-        let keeps = *score > last || (*score == last && equal > 0);
-        equal -= usize::from(keeps && *score == last);
-        *score = if keeps { *score } else { f64::NEG_INFINITY };
+        let is_kept = *score > threshold || (*score == threshold && n_equal > 0);
+        n_equal -= usize::from(is_kept && *score == threshold);
+        *score = if is_kept { *score } else { f64::NEG_INFINITY };
     }
 }
 
+/// The forward pass.
 struct Forward<'a, 'p> {
     p: &'a Potentials<'p>,
     len: usize,
     l: usize,
     beam: usize,
     best: &'a mut [f64],
-    order: &'a mut Vec<f64>,
+    sorted: &'a mut Vec<f64>,
 }
 
 impl Kernel for Forward<'_, '_> {
@@ -73,26 +80,27 @@ impl Kernel for Forward<'_, '_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Forward { p, len, l, beam, best, order } = self;
+        let Forward { p, len, l, beam, best, sorted } = self;
         let psi = p.node();
         best[..l].copy_from_slice(&psi[..l]);
-        narrow(&mut best[..l], beam, order);
+        narrow(&mut best[..l], beam, sorted);
         for t in 1..len {
             let table = p.tables().of(t - 1);
             let (past, now) = best.split_at_mut(t * l);
-            let (before, now) = (&past[(t - 1) * l..], &mut now[..l]);
+            let previous = &past[(t - 1) * l..];
+            let now = &mut now[..l];
             now.fill(f64::NEG_INFINITY);
-            for (before, row) in before.iter().zip(table.chunks_exact(l)) {
-                if *before == f64::NEG_INFINITY {
+            for (previous, row) in previous.iter().zip(table.chunks_exact(l)) {
+                if *previous == f64::NEG_INFINITY {
                     continue;
                 }
                 for (now, a) in now.iter_mut().zip(row) {
-                    let score = before + a;
+                    let score = previous + a;
                     *now = if score > *now { score } else { *now };
                 }
             }
             now.iter_mut().zip(&psi[t * l..]).for_each(|(now, psi)| *now += psi);
-            narrow(now, beam, order);
+            narrow(now, beam, sorted);
         }
     }
 }

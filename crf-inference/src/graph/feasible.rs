@@ -1,95 +1,99 @@
+//! Search for possible labellings, and their improvement label by label.
+
 use crf_core::{Error, Label, Potentials, Result};
 
 use crate::errors::impossible;
 
-/// Labels tried before a search gives up.
-const BUDGET: usize = 1_000_000;
+/// Steps of the search before it gives up.
+const MAX_STEPS: usize = 1_000_000;
 
-/// Finds a labelling that is not impossible: node by node the best label given the nodes before, with steps back.
+/// Finds a labelling of finite score by depth-first search with backtracking.
 ///
-/// Where nothing is forbidden this is one pass. Where no labelling is possible, and the search comes to its end, it
-/// is infeasible; `Ok(false)` means that the search gave up.
-pub(crate) fn labelling(p: &Potentials<'_>, labels: &mut [Label]) -> Result<bool> {
+/// Each node in turn gets the best label given the nodes before it. Where nothing is forbidden this is one pass. If the
+/// search proves that no labelling is possible, the error is `Infeasible`; `Ok(false)` means that it gave up.
+pub(crate) fn find_labelling(p: &Potentials<'_>, labels: &mut [Label]) -> Result<bool> {
     let shape = p.shape();
-    let mut tried: Vec<Vec<(f64, Label)>> = Vec::new(); // [nodes so far] labels left to try, best last
-    for _ in 0..BUDGET.max(2 * labels.len()) {
-        if tried.len() == labels.len() {
+    let mut untried: Vec<Vec<(f64, Label)>> = Vec::new(); // [nodes so far] labels not yet tried, best last
+    for _ in 0..MAX_STEPS.max(2 * labels.len()) {
+        if untried.len() == labels.len() {
             return Ok(true);
         }
-        let n = tried.len();
-        let mut ways: Vec<(f64, Label)> = (0..shape.card(n) as Label)
+        let n = untried.len();
+        let mut candidates: Vec<(f64, Label)> = (0..shape.card(n) as Label)
             .map(|y| (local_score(p, n, y, |other| (other < n).then(|| labels[other])), y))
             .filter(|(score, _)| *score > f64::NEG_INFINITY)
             .collect();
         // Of equal scores the smallest label comes first.
-        ways.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-        tried.push(ways);
-        while let Some(ways) = tried.last_mut() {
-            if let Some((_, y)) = ways.pop() {
-                labels[tried.len() - 1] = y;
+        candidates.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        untried.push(candidates);
+        while let Some(candidates) = untried.last_mut() {
+            if let Some((_, y)) = candidates.pop() {
+                labels[untried.len() - 1] = y;
                 break;
             }
-            tried.pop();
+            untried.pop();
         }
-        if tried.is_empty() {
+        if untried.is_empty() {
             return Err(impossible(p));
         }
     }
-    Ok(tried.len() == labels.len())
+    Ok(untried.len() == labels.len())
 }
 
-/// [`labelling`], where a search that gave up is an error as well.
-pub(crate) fn required(p: &Potentials<'_>, labels: &mut [Label]) -> Result<()> {
-    if labelling(p, labels)? { Ok(()) } else { Err(not_found()) }
+/// [`find_labelling`], where giving up is an error as well.
+pub(crate) fn require_labelling(p: &Potentials<'_>, labels: &mut [Label]) -> Result<()> {
+    if find_labelling(p, labels)? { Ok(()) } else { Err(not_found()) }
 }
 
-/// The error of an algorithm that found no possible labelling, although there may be one.
-pub(crate) fn not_found() -> Error {
+/// Error of a search that gave up; a possible labelling may exist.
+fn not_found() -> Error {
     Error::Infeasible(format!(
-        "no possible labelling was found in {BUDGET} steps; `junction-tree` can tell whether there is one"
+        "no possible labelling was found in {MAX_STEPS} steps; `junction-tree` can tell whether there is one"
     ))
 }
 
-/// Moves to the best label of one node after the other until no move helps; the number of sweeps.
-pub(crate) fn climb(p: &Potentials<'_>, labels: &mut [Label], max_sweeps: u32) -> (u32, bool) {
+/// Iterated conditional modes (Besag 1986): sets one node after another to its best label until nothing changes.
+///
+/// Returns the number of sweeps, and true if the last one changed nothing.
+pub(crate) fn improve(p: &Potentials<'_>, labels: &mut [Label], max_sweeps: u32) -> (u32, bool) {
     for sweep in 1..=max_sweeps {
-        let mut moved = false;
+        let mut has_changed = false;
         for n in 0..labels.len() {
             let score = |y: Label| local_score(p, n, y, |other| Some(labels[other]));
             let (mut best, mut best_score) = (labels[n], score(labels[n]));
             for y in 0..p.shape().card(n) as Label {
-                let now = score(y);
-                if now > best_score {
-                    (best, best_score) = (y, now);
+                let candidate_score = score(y);
+                if candidate_score > best_score {
+                    (best, best_score) = (y, candidate_score);
                 }
             }
-            moved |= best != labels[n];
+            has_changed |= best != labels[n];
             labels[n] = best;
         }
-        if !moved {
+        if !has_changed {
             return (sweep, true);
         }
     }
     (max_sweeps, false)
 }
 
-/// What label `y` of node `n` adds to the score, given the labels that `known` tells of its neighbours.
+/// Score of label `y` at node `n`: its node potential and the edge potentials towards neighbours of known label.
 pub(crate) fn local_score(
     p: &Potentials<'_>,
     n: usize,
     y: Label,
-    known: impl Fn(usize) -> Option<Label>,
+    known_label: impl Fn(usize) -> Option<Label>,
 ) -> f64 {
     let shape = p.shape();
     let mut score = p.node()[shape.node_offset(n) + y as usize];
     for k in 0..shape.degree(n) {
         let end = shape.incidence(n, k);
         let other = end.other as usize;
-        if let Some(at_other) = known(other) {
+        if let Some(other_label) = known_label(other) {
             let table = p.tables().of(end.edge as usize);
             score += match end.is_head {
-                true => table[at_other as usize * shape.card(n) + y as usize],
-                false => table[y as usize * shape.card(other) + at_other as usize],
+                true => table[other_label as usize * shape.card(n) + y as usize],
+                false => table[y as usize * shape.card(other) + other_label as usize],
             };
         }
     }

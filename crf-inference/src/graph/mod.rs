@@ -1,7 +1,14 @@
 //! Inference on any graph.
 //!
-//! `exact` eliminates or enumerates, `messages` passes messages, `approximate` samples, bounds or
-//! searches. `feasible.rs` finds a labelling that is possible at all, where the latter begin.
+//! Three families of plugins: `exact` eliminates nodes or enumerates labellings, `messages` passes messages,
+//! `approximate` samples, bounds or searches. None names anything of another. `messages` and `approximate` share
+//! `feasible.rs`, which finds a labelling that is possible at all.
+//!
+//! Messages see contradictions between neighbours only. Where potentials forbid something, a search with backtracking and a
+//! budget finds a possible labelling or proves that there is none. Mean field, Gibbs sampling, ICM and dual decomposition
+//! start from that labelling.
+//!
+//! Start with `exact/junction_tree.rs`, which is exact, or with `messages/mod.rs`, which is fast.
 
 pub(crate) mod approximate;
 pub(crate) mod exact;
@@ -17,17 +24,3 @@ pub use exact::junction_tree::JunctionTree;
 pub use messages::belief_propagation::BeliefPropagation;
 pub use messages::schedule::MessageSchedule;
 pub use messages::tree_reweighted::TreeReweighted;
-
-use crf_core::{Result, require};
-
-/// The settings that all algorithms with sweeps share.
-fn check_sweeps(tolerance: f64, max_sweeps: u32) -> Result<()> {
-    require(tolerance >= 0.0, "tolerance", "at least 0", tolerance)?;
-    require(max_sweeps > 0, "max_sweeps", "at least 1", max_sweeps)
-}
-
-/// The settings that all algorithms with messages share.
-fn check_passing(damping: f64, tolerance: f64, max_sweeps: u32) -> Result<()> {
-    require((0.0..1.0).contains(&damping), "damping", "at least 0 and below 1", damping)?;
-    check_sweeps(tolerance, max_sweeps)
-}

@@ -1,4 +1,5 @@
-//! Approximate algorithms on any graph, held to what they claim.
+//! Approximate algorithms on any graph: estimates are near the truth, bounds hold, labellings are possible.
+
 use crf_core::{
     Beliefs, Bound, EdgeBeliefs, Error, Inference, Label, OwnedPotentials, Potentials, Scratch, Seed, Stop,
 };
@@ -14,12 +15,15 @@ use crf_testing::graphs::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+/// Couplings at which belief propagation is accurate.
 const WEAK: Draw = Draw { node: 1.0, edge: 0.1, holes: false };
-/// With at most four neighbours, 3 tanh(1/4) < 1: messages have one fixed point and find it (Ihler et al. 2005).
+/// Couplings at which messages converge to a unique fixed point: with at most four neighbours, 3 tanh(1/4) < 1 (Ihler et
+/// al. 2005).
 const GENTLE: Draw = Draw { node: 2.0, edge: 0.25, holes: false };
 const SCHEDULES: [MessageSchedule; 3] =
     [MessageSchedule::Sequential, MessageSchedule::Parallel, MessageSchedule::Residual];
 
+/// Graphs of any form with potentials of any strength.
 fn wild() -> impl Strategy<Value = OwnedPotentials> {
     prop_oneof![
         graphs(any_form(), MODERATE),
@@ -30,11 +34,12 @@ fn wild() -> impl Strategy<Value = OwnedPotentials> {
     ]
 }
 
-/// No more than two edges between the same nodes: to messages, every further one is another cycle.
+/// Forms with at most two edges between the same nodes: to messages, every further edge is another cycle.
 fn sparse() -> impl Strategy<Value = Form> {
     prop_oneof![Just(Form::Forest), Just(Form::Cycle), Just(Form::Grid)]
 }
 
+/// Score of the best labelling, if one is possible.
 fn best_score(p: &Potentials<'_>) -> Option<f64> {
     let mut labels = vec![0; p.shape().n_nodes()];
     Enumeration::default().decode(p, &mut labels, &mut Scratch::new()).ok().map(|best| best.score)
@@ -61,12 +66,12 @@ proptest! {
 
     #[test]
     fn edges_whose_tables_are_constant_close_no_cycle(mut x in graphs(Just(Form::Any), MODERATE), height in -3.0..3.0_f64) {
-        // Only the first edge between each node and the one after keeps its table: the others would close cycles.
+        // Only the first edge between each node and its successor keeps its table: others would close cycles.
         prop_assume!(x.of_edge.iter().enumerate().all(|(e, &table)| table as usize == e));
-        let mut first = std::collections::BTreeSet::new();
+        let mut kept = std::collections::BTreeSet::new();
         for e in 0..x.shape().n_edges() {
             let (u, v) = x.shape().ends(e);
-            if u.abs_diff(v) != 1 || !first.insert(u.min(v)) {
+            if u.abs_diff(v) != 1 || !kept.insert(u.min(v)) {
                 let range = x.shape().edge_offset(e)..x.shape().edge_offset(e + 1);
                 x.tables[range].fill(height);
             }
@@ -112,7 +117,7 @@ proptest! {
     }
 
     #[test]
-    fn bounds_hold_and_nothing_is_not_a_number(mut x in wild()) {
+    fn bounds_hold_and_no_answer_is_nan(mut x in wild()) {
         let want = ask(&Enumeration::default(), &mut x);
         let lower = ask(&MeanField { max_sweeps: 100, ..MeanField::default() }, &mut x);
         prop_assert_eq!(lower.is_some(), want.is_some());
@@ -179,7 +184,7 @@ proptest! {
     }
 }
 
-/// Whether no change of one label helps, rounding aside.
+/// True if no change of a single label improves the score, rounding aside.
 fn is_locally_best(p: &Potentials<'_>, labels: &[Label]) -> bool {
     let score = p.score(labels);
     (0..labels.len()).all(|n| {
@@ -192,7 +197,7 @@ fn is_locally_best(p: &Potentials<'_>, labels: &[Label]) -> bool {
 }
 
 proptest! {
-    // What is random is the same in every run: errors of eight standard errors are rare, not impossible.
+    // The seed is fixed: errors of eight standard errors are rare, not impossible.
     #![proptest_config(ProptestConfig { cases: 30, rng_seed: RngSeed::Fixed(11), ..ProptestConfig::default() })]
 
     #[test]
@@ -261,19 +266,19 @@ fn a_cycle_of_unequal_pairs_is_infeasible_when_it_is_odd() {
 }
 
 #[test]
-fn marginals_are_not_to_be_had_from_labels_only() {
+fn algorithms_that_find_labels_only_reject_marginals() {
     let mut x = OwnedPotentials::random(3, 2, 1.0, &Seed::new(1));
-    let mut refusals = 0;
+    let mut n_rejections = 0;
     for with in for_graphs(&[]) {
         let mut node = [0.0; 6];
         let mut out = Beliefs { node: &mut node, edge: EdgeBeliefs::None };
         if let Err(error) = with.infer(&x.view(), &mut out, &mut Scratch::new()) {
             let message = error.to_string();
             assert!(message.contains("finds a labelling, not marginals; `belief-propagation`"), "{message}");
-            refusals += 1;
+            n_rejections += 1;
         }
     }
-    assert!(refusals > 0);
+    assert!(n_rejections > 0);
 }
 
 #[test]
@@ -299,7 +304,7 @@ fn settings_out_of_range_are_named() {
 }
 
 #[test]
-fn not_a_number_is_named_by_everybody() {
+fn every_algorithm_names_a_bad_potential() {
     let all = for_graphs(&[]);
     for bad in [f64::NAN, f64::INFINITY] {
         let mut x = OwnedPotentials::random(4, 3, 1.0, &Seed::new(1));

@@ -1,4 +1,5 @@
 //! Every answer about a chain against enumeration, in both domains.
+
 use crf_core::{
     Beliefs, EdgeBeliefs, Error, Inference, KBest as _, Label, OwnedPotentials, Sampler as _, Scratch, Seed,
     oracle,
@@ -8,18 +9,19 @@ use crf_testing::close;
 use crf_testing::graphs::{Answers, ask, chi_square};
 use proptest::prelude::*;
 
+/// Both domains.
 const BOTH: [ForwardBackward; 2] = [
     ForwardBackward { domain: Domain::Auto, beam: None },
     ForwardBackward { domain: Domain::Log, beam: None },
 ];
 
-/// Log potentials: ordinary, far apart, or impossible.
+/// A log potential: ordinary, far from the others, or −∞ (`holes`).
 fn potential(far: f64, holes: bool) -> BoxedStrategy<f64> {
     let hole = if holes { 1 } else { 0 };
     prop_oneof![8 => -3.0..3.0, 2 => -far..far, hole => Just(f64::NEG_INFINITY)].boxed()
 }
 
-/// Chains with shared or per-step tables; `far` is how far potentials may be apart.
+/// Chains with shared or per-edge tables; `far` is the largest absolute potential.
 fn chains(far: f64, holes: bool) -> impl Strategy<Value = OwnedPotentials> {
     (0..=5_usize, 1..=4_usize, 1..=3_usize).prop_flat_map(move |(len, labels, n_tables)| {
         let numbers = |n| proptest::collection::vec(potential(far, holes), n);
@@ -36,6 +38,7 @@ fn chains(far: f64, holes: bool) -> impl Strategy<Value = OwnedPotentials> {
     })
 }
 
+/// Chains with potentials in and out of the range of the probability domain.
 fn any_chain() -> impl Strategy<Value = OwnedPotentials> {
     prop_oneof![
         chains(3.0, false),
@@ -120,7 +123,7 @@ proptest! {
         }
     }
 
-    /// A beam of one label follows the best next label, whatever comes after.
+    /// A beam of one label takes the best next label, whatever follows.
     #[test]
     fn a_beam_of_one_is_greedy(mut x in chains(3.0, false)) {
         let p = x.view();
@@ -227,7 +230,7 @@ fn draws_have_the_right_frequencies() {
 }
 
 #[test]
-fn not_a_number_is_named() {
+fn a_bad_potential_is_named() {
     for bad in [f64::NAN, f64::INFINITY] {
         let mut x = OwnedPotentials::random(4, 3, 1.0, &Seed::new(1));
         x.node[7] = bad;
@@ -254,7 +257,7 @@ fn a_very_long_chain_needs_no_stack() {
 }
 
 #[test]
-fn label_classes_that_never_meet_are_weighed_rightly() {
+fn label_classes_that_never_meet_keep_their_probability() {
     // Label 0 wins every early step by e^140, label 1 every late one: scaled rows lose label 1 long before it wins.
     let (len, far) = (12, 140.0);
     let node = (0..len).flat_map(|t| if t < 5 { [0.0, -far] } else { [-far, 0.0] }).collect();

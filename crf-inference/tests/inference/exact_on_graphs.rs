@@ -1,4 +1,5 @@
 //! Exact algorithms on any graph against enumeration, and enumeration against the oracle.
+
 use crf_core::{
     Bound, Error, Graph, Inference, KBest as _, OwnedPotentials, Sampler as _, Scratch, Seed, Shape, oracle,
 };
@@ -10,11 +11,13 @@ use crf_testing::graphs::{
 };
 use proptest::prelude::*;
 
+/// Belief propagation under every schedule.
 fn schedules() -> [BeliefPropagation; 3] {
     [MessageSchedule::Sequential, MessageSchedule::Parallel, MessageSchedule::Residual]
         .map(|schedule| BeliefPropagation { schedule, damping: 0.3, ..BeliefPropagation::default() })
 }
 
+/// Graphs of the given forms with potentials of any strength.
 fn any_graph(form: impl Strategy<Value = Form> + Clone) -> impl Strategy<Value = OwnedPotentials> {
     prop_oneof![
         graphs(form.clone(), MODERATE),
@@ -25,8 +28,8 @@ fn any_graph(form: impl Strategy<Value = Form> + Clone) -> impl Strategy<Value =
     ]
 }
 
-/// Holds marginals, log Z and the best labelling to the truth.
-fn hold_to_truth(with: &dyn Inference, x: &mut OwnedPotentials) -> Result<(), TestCaseError> {
+/// Compares marginals, log Z and the best labelling with enumeration.
+fn agrees_with_enumeration(with: &dyn Inference, x: &mut OwnedPotentials) -> Result<(), TestCaseError> {
     let want = ask(&Enumeration::default(), x);
     let got = ask(with, x);
     prop_assert_eq!(got.is_some(), want.is_some());
@@ -80,13 +83,13 @@ proptest! {
 
     #[test]
     fn junction_tree_is_exact_everywhere(mut x in any_graph(any_form())) {
-        hold_to_truth(&JunctionTree::default(), &mut x)?;
+        agrees_with_enumeration(&JunctionTree::default(), &mut x)?;
     }
 
     #[test]
     fn belief_propagation_is_exact_on_forests(mut x in any_graph(Just(Form::Forest))) {
         for with in schedules() {
-            hold_to_truth(&with, &mut x)?;
+            agrees_with_enumeration(&with, &mut x)?;
         }
     }
 }
@@ -113,7 +116,7 @@ proptest! {
 }
 
 #[test]
-fn too_many_labellings_are_refused() {
+fn too_many_labellings_are_rejected() {
     let x = OwnedPotentials::random(50, 3, 1.0, &Seed::new(1));
     let message = Enumeration::default().supports(&x.shape()).unwrap_err().to_string();
     assert!(
@@ -123,7 +126,7 @@ fn too_many_labellings_are_refused() {
 }
 
 #[test]
-fn wide_graphs_are_refused_before_anything_is_computed() {
+fn dense_graphs_are_rejected_before_anything_is_computed() {
     let graph = grid(100, 2);
     let message = JunctionTree::default().supports(&Shape::Graph(&graph)).unwrap_err().to_string();
     assert!(message.starts_with("`junction-tree` needs "), "{message}");

@@ -1,4 +1,5 @@
-//! Messages that callers keep, and the same bits at any number of threads.
+//! Messages that callers keep between calls, and the same bits at any number of threads.
+
 use crf_core::{
     Beliefs, EdgeBeliefs, Error, Graph, Inference, MessagePassing as _, Messages, OwnedPotentials,
     Potentials, Scratch, Seed, Stop,
@@ -14,7 +15,7 @@ const BP: BeliefPropagation = BeliefPropagation {
     max_sweeps: 1000,
 };
 
-/// exp(node) Π μ, normalised: Liao et al. (2007), equation 8.
+/// Posterior of node `n`: exp(node) Π μ, normalised (Liao et al. 2007, equation 8).
 fn posterior(p: &Potentials<'_>, messages: &Messages, n: usize) -> Vec<f64> {
     let shape = p.shape();
     let mut row: Vec<f64> =
@@ -25,6 +26,7 @@ fn posterior(p: &Potentials<'_>, messages: &Messages, n: usize) -> Vec<f64> {
     normalised(row)
 }
 
+/// Divides numbers by their sum.
 fn normalised(mut row: Vec<f64>) -> Vec<f64> {
     let total: f64 = row.iter().sum();
     row.iter_mut().for_each(|x| *x /= total);
@@ -57,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn messages_kept_between_rounds_go_on_where_they_were(
+    fn messages_kept_between_calls_continue_the_sweeps(
         mut x in prop_oneof![graphs(Just(Form::Grid), MODERATE), graphs(Just(Form::Grid), STRONG)],
         damping in prop_oneof![Just(0.0), 0.0..0.9],
     ) {
@@ -71,7 +73,7 @@ proptest! {
         prop_assert!(distance(&kept.mu, &at_once.mu) < 1e-12 && distance(&kept.lambda, &at_once.lambda) < 1e-12);
         let convergence = with.pass(&p, 2000, &mut kept, &mut scratch).unwrap();
         let posteriors: Vec<f64> = (0..p.shape().n_nodes()).flat_map(|n| posterior(&p, &kept, n)).collect();
-        // The parallel schedule goes the same way.
+        // The parallel schedule computes the same sweeps.
         let want = ask(&BeliefPropagation { schedule: MessageSchedule::Parallel, ..with }, &mut x).unwrap();
         if convergence.stop == Stop::Converged && want.log_z.convergence.stop != Stop::Budget {
             prop_assert!(distance(&posteriors, &want.node) < 1e-6);
@@ -80,7 +82,7 @@ proptest! {
 }
 
 #[test]
-fn messages_of_another_graph_are_refused() {
+fn messages_of_another_graph_are_rejected() {
     let mut messages = Messages { lambda: vec![], mu: vec![0.5; 6] };
     let mut x = OwnedPotentials::random(5, 2, 1.0, &Seed::new(1));
     let error = BP.pass(&x.view(), 1, &mut messages, &mut Scratch::new()).unwrap_err();

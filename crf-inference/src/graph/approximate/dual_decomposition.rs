@@ -2,20 +2,22 @@ use crf_core::{Convergence, Decoded, Inference, Label, Potentials, Result, Scrat
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::errors::{check_finite, impossible};
+use crate::errors::{check_finite, check_sweeps, impossible};
 use crate::graph::feasible;
 
-/// A good labelling on any graph, and an upper bound on the score of the best. Finds labels only.
+/// Dual decomposition: a good labelling on any graph, and an upper bound on the score of the best labelling.
 ///
 /// Block coordinate descent on the dual of the linear relaxation (MPLP; Globerson and Jaakkola 2007, in the notation of Sontag
-/// et al. 2011, figure 1.4): nodes and edges are decoded apart and made to agree by δ. The bound never rises, and bound and
-/// score meet when the relaxation is tight and the descent does not get stuck.
+/// et al. 2011, figure 1.4): nodes and edges are decoded separately and brought to agreement by dual variables δ. The bound
+/// never rises. Bound and score meet when the relaxation is tight and the descent does not get stuck. Finds labels only,
+/// neither marginals nor log Z.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualDecomposition {
-    /// A bound that falls less than this in a sweep, or is this near to the score, has converged.
+    /// Convergence tolerance: the bound has converged when it falls by no more than this in a sweep, or is no further than this
+    /// above the score.
     pub tolerance: f64,
-    /// Sweeps over all edges before giving up.
+    /// Maximum number of sweeps over all edges.
     pub max_sweeps: u32,
 }
 
@@ -27,19 +29,19 @@ impl Default for DualDecomposition {
 
 crf_core::plugin!("inference", DualDecomposition, "dual-decomposition");
 
-/// What a worker keeps between instances.
+/// Memory of a worker.
 #[derive(Debug, Default)]
 struct Workspace {
-    node: Vec<f64>,  // [nodes × labels] node(n, y) + Σ_e δ_{e→n}(y); −∞ for labels that cannot be
-    delta: Vec<f64>, // laid out by `Shape::message_offset`
-    best: [Vec<f64>; 2],
-    labels: Vec<Label>,
+    node: Vec<f64>,  // [nodes × labels] node(n, y) + Σ_e δ_{e→n}(y); −∞ for labels found impossible
+    delta: Vec<f64>, // δ_{e→n}(y), laid out by `Shape::message_offset`
+    best: [Vec<f64>; 2], // [labels] of tail and head: the best score of an edge with each label
+    labels: Vec<Label>, // [nodes]
 }
 
 #[typetag::serde(name = "dual-decomposition")]
 impl Inference for DualDecomposition {
     fn check(&self) -> Result<()> {
-        crate::graph::check_sweeps(self.tolerance, self.max_sweeps)
+        check_sweeps(self.tolerance, self.max_sweeps)
     }
 
     fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
@@ -50,21 +52,21 @@ impl Inference for DualDecomposition {
         assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
         check_finite(p)?;
         let workspace: &mut Workspace = scratch.of();
-        workspace.start(p);
-        feasible::required(p, labels)?;
-        feasible::climb(p, labels, self.max_sweeps);
+        workspace.reset(p);
+        feasible::require_labelling(p, labels)?;
+        feasible::improve(p, labels, self.max_sweeps);
         let mut score = p.score(labels);
-        let mut upper = workspace.bound(p)?;
+        let mut upper = workspace.upper_bound(p)?;
         let mut convergence = Convergence { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
         while convergence.sweeps < self.max_sweeps && convergence.stop == Stop::Budget {
             workspace.sweep(p);
             convergence.sweeps += 1;
-            let now = workspace.bound(p)?;
-            convergence.residual = upper - now;
-            upper = upper.min(now);
-            let found = workspace.round(p, self.max_sweeps);
-            if found > score {
-                score = found;
+            let bound = workspace.upper_bound(p)?;
+            convergence.residual = upper - bound;
+            upper = upper.min(bound);
+            let rounded_score = workspace.round_labels(p, self.max_sweeps);
+            if rounded_score > score {
+                score = rounded_score;
                 labels.copy_from_slice(&workspace.labels);
             }
             if convergence.residual <= self.tolerance || upper - score <= self.tolerance {
@@ -77,7 +79,8 @@ impl Inference for DualDecomposition {
 }
 
 impl Workspace {
-    fn start(&mut self, p: &Potentials<'_>) {
+    /// Sets all δ to zero.
+    fn reset(&mut self, p: &Potentials<'_>) {
         self.node.clear();
         self.node.extend_from_slice(p.node());
         self.delta.clear();
@@ -85,49 +88,49 @@ impl Workspace {
         self.labels.resize(p.shape().n_nodes(), 0);
     }
 
-    /// Σ_n max (node + Σ δ) + Σ_e max (table − δ − δ), an upper bound on every score.
-    fn bound(&self, p: &Potentials<'_>) -> Result<f64> {
+    /// Σ_n max (node + Σ δ) + Σ_e max (table − δ_u − δ_v): an upper bound on every score.
+    fn upper_bound(&self, p: &Potentials<'_>) -> Result<f64> {
         let shape = p.shape();
         let mut bound = 0.0;
         for n in 0..shape.n_nodes() {
             let own = &self.node[shape.node_offset(n)..shape.node_offset(n + 1)];
             bound += own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             for_each_edge(&shape, n, |edge| {
-                let entries = (0..edge.size()).map(|at| self.apart(p, &edge, at));
+                let entries = (0..edge.size()).map(|pair| self.reduced_entry(p, &edge, pair));
                 bound += entries.fold(f64::NEG_INFINITY, f64::max);
             });
         }
         if bound == f64::NEG_INFINITY { Err(impossible(p)) } else { Ok(bound) }
     }
 
-    /// table − δ_u − δ_v of a pair, −∞ when one of its labels cannot be.
-    fn apart(&self, p: &Potentials<'_>, edge: &Ends, at: usize) -> f64 {
-        let (x, y) = (at / edge.heads, at % edge.heads);
-        let possible = self.node[edge.node[0] + x] > f64::NEG_INFINITY
+    /// table − δ_u − δ_v of a pair of labels; −∞ if one of them is impossible.
+    fn reduced_entry(&self, p: &Potentials<'_>, edge: &EdgeOffsets, pair: usize) -> f64 {
+        let (x, y) = (pair / edge.n_head_labels, pair % edge.n_head_labels);
+        let is_possible = self.node[edge.node[0] + x] > f64::NEG_INFINITY
             && self.node[edge.node[1] + y] > f64::NEG_INFINITY;
-        if possible {
-            p.tables().of(edge.e)[at] - self.delta[edge.delta[0] + x] - self.delta[edge.delta[1] + y]
+        if is_possible {
+            p.tables().of(edge.index)[pair] - self.delta[edge.delta[0] + x] - self.delta[edge.delta[1] + y]
         } else {
             f64::NEG_INFINITY
         }
     }
 
-    /// For each edge: δ_{e→u} = ½ max_y (table + δ_v^{−e}) − ½ δ_u^{−e}, and the same for v.
+    /// One sweep, for each edge: δ_{e→u} = ½ max_y (table + δ_v^{−e}) − ½ δ_u^{−e}, and the same for v.
     fn sweep(&mut self, p: &Potentials<'_>) {
         let shape = p.shape();
         for n in 0..shape.n_nodes() {
             for_each_edge(&shape, n, |edge| {
-                let sizes = [edge.tails, edge.heads];
+                let sizes = [edge.n_tail_labels, edge.n_head_labels];
                 for side in 0..2 {
-                    // Without what this edge gave: δ^{−e}.
+                    // Without the part of this edge: δ^{−e}.
                     for y in 0..sizes[side] {
                         self.node[edge.node[side] + y] -= self.delta[edge.delta[side] + y];
                     }
                     self.best[side].clear();
                     self.best[side].resize(sizes[side], f64::NEG_INFINITY);
                 }
-                for (at, &entry) in p.tables().of(edge.e).iter().enumerate() {
-                    let (x, y) = (at / edge.heads, at % edge.heads);
+                for (pair, &entry) in p.tables().of(edge.index).iter().enumerate() {
+                    let (x, y) = (pair / edge.n_head_labels, pair % edge.n_head_labels);
                     let (tail, head) = (self.node[edge.node[0] + x], self.node[edge.node[1] + y]);
                     self.best[0][x] = self.best[0][x].max(entry + head);
                     self.best[1][y] = self.best[1][y].max(entry + tail);
@@ -137,7 +140,7 @@ impl Workspace {
                         let (node, best) = (&mut self.node[edge.node[side] + y], self.best[side][y]);
                         let delta = &mut self.delta[edge.delta[side] + y];
                         if *node == f64::NEG_INFINITY || best == f64::NEG_INFINITY {
-                            // No labelling has this label.
+                            // No possible labelling has this label.
                             (*node, *delta) = (f64::NEG_INFINITY, 0.0);
                         } else {
                             *delta = 0.5 * (best - *node);
@@ -149,43 +152,47 @@ impl Workspace {
         }
     }
 
-    /// The labels that nodes prefer by themselves, improved one by one; their score.
-    fn round(&mut self, p: &Potentials<'_>, max_sweeps: u32) -> f64 {
+    /// Rounds to a labelling: the best label of each node by itself, then improved label by label. Returns its score.
+    fn round_labels(&mut self, p: &Potentials<'_>, max_sweeps: u32) -> f64 {
         let shape = p.shape();
         for (n, label) in self.labels.iter_mut().enumerate() {
             let own = &self.node[shape.node_offset(n)..shape.node_offset(n + 1)];
             *label = (1..own.len()).fold(0, |best, y| if own[y] > own[best] { y } else { best }) as Label;
         }
-        feasible::climb(p, &mut self.labels, max_sweeps);
+        feasible::improve(p, &mut self.labels, max_sweeps);
         p.score(&self.labels)
     }
 }
 
-/// Where an edge's numbers stand: those of its tail, then those of its head.
-struct Ends {
-    e: usize,
-    tails: usize,
-    heads: usize,
+/// Index of an edge, and the sizes and offsets of its tail and its head.
+struct EdgeOffsets {
+    index: usize,
+    n_tail_labels: usize,
+    n_head_labels: usize,
     node: [usize; 2],
     delta: [usize; 2],
 }
 
-impl Ends {
+impl EdgeOffsets {
     fn size(&self) -> usize {
-        self.tails * self.heads
+        self.n_tail_labels * self.n_head_labels
     }
 }
 
-/// Calls `see` for each edge that leaves node `n`.
-fn for_each_edge(shape: &Shape<'_>, n: usize, mut see: impl FnMut(Ends)) {
-    let tails = shape.card(n);
+/// Calls `visit` for each edge that leaves node `n`.
+fn for_each_edge(shape: &Shape<'_>, n: usize, mut visit: impl FnMut(EdgeOffsets)) {
+    let n_tail_labels = shape.card(n);
     for k in 0..shape.degree(n) {
         let end = shape.incidence(n, k);
         if !end.is_head {
             let other = end.other as usize;
-            let node = [shape.node_offset(n), shape.node_offset(other)];
-            let delta = [shape.message_offset(n) + k * tails, end.opposite];
-            see(Ends { e: end.edge as usize, tails, heads: shape.card(other), node, delta });
+            visit(EdgeOffsets {
+                index: end.edge as usize,
+                n_tail_labels,
+                n_head_labels: shape.card(other),
+                node: [shape.node_offset(n), shape.node_offset(other)],
+                delta: [shape.message_offset(n) + k * n_tail_labels, end.opposite],
+            });
         }
     }
 }

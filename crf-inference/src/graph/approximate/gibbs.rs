@@ -9,24 +9,26 @@ use crate::errors::check_finite;
 use crate::graph::feasible::{self, local_score};
 use crate::log_domain::{draw, log_add, log_sum_exp};
 
-/// Gibbs sampling: marginals as averages over draws, with their standard error, on any graph.
+/// Gibbs sampling: marginals on any graph as averages over draws, with their standard error.
 ///
-/// Geman and Geman (1984), node after node. Averaged are conditional distributions, not the draws themselves (Gelfand
-/// and Smith 1990), so that a label which was never drawn has a probability and an error too. The largest standard error
-/// of a node marginal, by batch means, is the residual of the answer. log Z is estimated from the probability that a sweep
-/// leads to the best labelling (Chib 1995; Ritter and Tanner 1992), which is good on small graphs and rough on large ones; if no
-/// draw can lead there, the score of that labelling is given as a lower bound. Where much is forbidden or couplings
-/// are strong, draws may stay in a part of all labellings, and no error can show that.
+/// Geman and Geman (1984): one sweep draws each node in turn given all others. The averages are taken over the conditional
+/// distributions, not over the draws themselves (Gelfand and Smith 1990), so that a label which was never drawn has a
+/// probability and an error too. The residual of the answer is the largest standard error of a node marginal, by batch means.
+///
+/// log Z is estimated from the probability that a sweep leads to the best labelling found (Chib 1995; Ritter and Tanner 1992).
+/// The estimate is good on small graphs and rough on large ones. If no draw can lead there, the score of that labelling is
+/// returned as a lower bound. Where much is forbidden or couplings are strong, draws may stay in a part of all labellings,
+/// which no error estimate can show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gibbs {
-    /// Number of the stream of random numbers; the same for every instance.
+    /// Seed of the random numbers; every instance uses the same stream.
     pub seed: u64,
-    /// Sweeps before the first draw that counts.
+    /// Burn-in: number of sweeps before the first sample.
     pub burn_in: u32,
-    /// Draws that count, rounded up to a multiple of 32.
+    /// Number of samples, rounded up to a multiple of 32.
     pub samples: u32,
-    /// Sweeps from one such draw to the next.
+    /// Thinning: number of sweeps per sample.
     pub thin: u32,
 }
 
@@ -36,21 +38,21 @@ impl Default for Gibbs {
     }
 }
 
-/// Batches whose means tell the error.
-const BATCHES: u32 = 32;
+/// Number of batches, whose means give the standard error.
+const N_BATCHES: u32 = 32;
 
 crf_core::plugin!("inference", Gibbs, "gibbs");
 
-/// What a worker keeps between instances.
+/// Memory of a worker.
 #[derive(Debug, Default)]
 struct Workspace {
-    labels: Vec<Label>,
-    best: Vec<Label>,
-    rows: Vec<f64>,    // [nodes × labels] conditional distributions of the last sweep
-    batch: Vec<f64>,   // [nodes × labels] their mean over the present batch
-    squares: Vec<f64>, // [nodes × labels] Σ over batches of squared means
-    edges: Vec<f64>,   // [edges × pairs]
-    pairs: Vec<f64>,   // [pairs]
+    labels: Vec<Label>,     // [nodes] the present sample
+    best: Vec<Label>,       // [nodes] the best labelling found
+    conditionals: Vec<f64>, // [nodes × labels] conditional distributions of the last sweep
+    batch: Vec<f64>,        // [nodes × labels] their mean over the present batch
+    squares: Vec<f64>,      // [nodes × labels] mean over batches of the squared means
+    edge_sums: Vec<f64>,    // [edges × pairs] sums of pair distributions
+    pairs: Vec<f64>,        // [pairs] of one edge
 }
 
 #[typetag::serde(name = "gibbs")]
@@ -66,19 +68,19 @@ impl Inference for Gibbs {
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         let workspace: &mut Workspace = scratch.of();
-        let mut rng = self.burn(p, workspace)?;
-        let Workspace { labels: now, best, rows, .. } = workspace;
+        let mut rng = self.start_chain(p, workspace)?;
+        let Workspace { labels: sample, best, conditionals, .. } = workspace;
         let mut best_score = p.score(best);
         for _ in 0..self.samples {
-            sweep(p, now, rows, &mut rng);
-            let score = p.score(now);
+            sweep(p, sample, conditionals, &mut rng);
+            let score = p.score(sample);
             if score > best_score {
                 best_score = score;
-                best.copy_from_slice(now);
+                best.copy_from_slice(sample);
             }
         }
         labels.copy_from_slice(best);
-        feasible::climb(p, labels, self.samples);
+        feasible::improve(p, labels, self.samples);
         let convergence = Convergence {
             stop: Stop::Budget,
             sweeps: self.burn_in.saturating_add(self.samples),
@@ -96,74 +98,85 @@ impl Marginals for Gibbs {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
         let workspace: &mut Workspace = scratch.of();
-        let mut rng = self.burn(p, workspace)?;
-        let Workspace { labels, best, rows, batch, squares, edges, pairs } = workspace;
+        let mut rng = self.start_chain(p, workspace)?;
+        let Workspace { labels, best, conditionals, batch, squares, edge_sums, pairs } = workspace;
         let shape = p.shape();
-        let wanted = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
-        edges.clear();
-        edges.resize(shape.edge_offset(wanted), 0.0);
+        let n_edges = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
+        edge_sums.clear();
+        edge_sums.resize(shape.edge_offset(n_edges), 0.0);
         squares.clear();
         squares.resize(out.node.len(), 0.0);
         out.node.fill(0.0);
-        let (per_batch, mut log_lead) = (self.samples.div_ceil(BATCHES), f64::NEG_INFINITY);
-        for _ in 0..BATCHES {
+        let samples_per_batch = self.samples.div_ceil(N_BATCHES);
+        let mut log_transition_sum = f64::NEG_INFINITY;
+        for _ in 0..N_BATCHES {
             batch.clear();
             batch.resize(out.node.len(), 0.0);
-            for _ in 0..per_batch {
-                (0..self.thin).for_each(|_| sweep(p, labels, rows, &mut rng));
-                batch.iter_mut().zip(rows.iter()).for_each(|(sum, row)| *sum += row / f64::from(per_batch));
-                for e in 0..wanted {
+            for _ in 0..samples_per_batch {
+                (0..self.thin).for_each(|_| sweep(p, labels, conditionals, &mut rng));
+                batch
+                    .iter_mut()
+                    .zip(conditionals.iter())
+                    .for_each(|(sum, row)| *sum += row / f64::from(samples_per_batch));
+                for e in 0..n_edges {
                     pair_distribution(p, e, labels, pairs);
-                    let sums = &mut edges[shape.edge_offset(e)..shape.edge_offset(e + 1)];
+                    let sums = &mut edge_sums[shape.edge_offset(e)..shape.edge_offset(e + 1)];
                     sums.iter_mut().zip(pairs.iter()).for_each(|(sum, pair)| *sum += pair);
                 }
-                log_lead = log_add(log_lead, log_way(p, labels, best));
+                log_transition_sum = log_add(log_transition_sum, log_transition(p, labels, best));
             }
             for ((mean, square), batch) in out.node.iter_mut().zip(squares.iter_mut()).zip(batch.iter()) {
-                *mean += batch / f64::from(BATCHES);
-                *square += batch * batch / f64::from(BATCHES);
+                *mean += batch / f64::from(N_BATCHES);
+                *square += batch * batch / f64::from(N_BATCHES);
             }
         }
-        let n_samples = f64::from(BATCHES) * f64::from(per_batch);
-        for e in 0..wanted {
-            let sums = &edges[shape.edge_offset(e)..shape.edge_offset(e + 1)];
+        let n_samples = f64::from(N_BATCHES) * f64::from(samples_per_batch);
+        for e in 0..n_edges {
+            let sums = &edge_sums[shape.edge_offset(e)..shape.edge_offset(e + 1)];
             out.edge.put(p, e, sums.iter().map(|sum| sum / n_samples));
         }
         let variances = out.node.iter().zip(squares.iter()).map(|(mean, square)| square - mean * mean);
-        let residual = (variances.fold(0.0, f64::max) / f64::from(BATCHES - 1)).sqrt();
-        let sweeps = BATCHES.saturating_mul(per_batch).saturating_mul(self.thin).saturating_add(self.burn_in);
+        let residual = (variances.fold(0.0, f64::max) / f64::from(N_BATCHES - 1)).sqrt();
+        let sweeps = N_BATCHES
+            .saturating_mul(samples_per_batch)
+            .saturating_mul(self.thin)
+            .saturating_add(self.burn_in);
         let convergence = Convergence { stop: Stop::Budget, sweeps, residual };
         let score = p.score(best);
-        Ok(match log_lead == f64::NEG_INFINITY {
+        Ok(match log_transition_sum == f64::NEG_INFINITY {
             true => LogZ { value: score, bound: Bound::Lower, convergence },
-            false => LogZ { value: score - (log_lead - n_samples.ln()), bound: Bound::Estimate, convergence },
+            false => LogZ {
+                value: score - (log_transition_sum - n_samples.ln()),
+                bound: Bound::Estimate,
+                convergence,
+            },
         })
     }
 }
 
 impl Gibbs {
-    /// Starts at a possible labelling and forgets it; a good labelling stays in `best`.
-    fn burn(&self, p: &Potentials<'_>, workspace: &mut Workspace) -> Result<Rng> {
+    /// Starts at a possible labelling and runs the burn-in; `best` is that labelling, improved.
+    fn start_chain(&self, p: &Potentials<'_>, workspace: &mut Workspace) -> Result<Rng> {
         check_finite(p)?;
-        let Workspace { labels, best, rows, .. } = workspace;
+        let Workspace { labels, best, conditionals, .. } = workspace;
         labels.clear();
         labels.resize(p.shape().n_nodes(), 0);
-        rows.clear();
-        rows.resize(p.node().len(), 0.0);
-        feasible::required(p, labels)?;
+        conditionals.clear();
+        conditionals.resize(p.node().len(), 0.0);
+        feasible::require_labelling(p, labels)?;
         let mut rng = Seed::new(self.seed).child("gibbs").rng();
         best.clone_from(labels);
-        feasible::climb(p, best, self.samples);
-        (0..self.burn_in).for_each(|_| sweep(p, labels, rows, &mut rng));
+        feasible::improve(p, best, self.samples);
+        (0..self.burn_in).for_each(|_| sweep(p, labels, conditionals, &mut rng));
         Ok(rng)
     }
 }
 
-/// Draws every label anew given all others; `rows` gets the distributions they were drawn from.
-fn sweep(p: &Potentials<'_>, labels: &mut [Label], rows: &mut [f64], rng: &mut Rng) {
+/// Draws every label in turn given all others; `conditionals` receives the distributions they are drawn from.
+fn sweep(p: &Potentials<'_>, labels: &mut [Label], conditionals: &mut [f64], rng: &mut Rng) {
     let shape = p.shape();
     for n in 0..labels.len() {
-        let row = &mut rows[shape.node_offset(n)..shape.node_offset(n + 1)];
+        let row = &mut conditionals[shape.node_offset(n)..shape.node_offset(n + 1)];
         for (y, score) in row.iter_mut().enumerate() {
             *score = local_score(p, n, y as Label, |other| Some(labels[other]));
         }
@@ -173,7 +186,7 @@ fn sweep(p: &Potentials<'_>, labels: &mut [Label], rows: &mut [f64], rng: &mut R
     }
 }
 
-/// The distribution of both ends of an edge given all other labels.
+/// Distribution of both ends of an edge given all other labels.
 fn pair_distribution(p: &Potentials<'_>, e: usize, labels: &[Label], pairs: &mut Vec<f64>) {
     let shape = p.shape();
     let (u, v) = shape.ends(e);
@@ -190,14 +203,14 @@ fn pair_distribution(p: &Potentials<'_>, e: usize, labels: &[Label], pairs: &mut
     pairs.iter_mut().for_each(|pair| *pair = (*pair - total).exp());
 }
 
-/// The log probability that a sweep leads from one labelling to another.
-fn log_way(p: &Potentials<'_>, from: &[Label], to: &[Label]) -> f64 {
+/// Log probability that a sweep leads from one labelling to another.
+fn log_transition(p: &Potentials<'_>, from: &[Label], to: &[Label]) -> f64 {
     let nodes = (0..to.len()).map(|n| {
         let score = |y: usize| {
             local_score(p, n, y as Label, |other| Some(if other < n { to[other] } else { from[other] }))
         };
         let total = log_sum_exp((0..p.shape().card(n)).map(score));
-        // Nothing is possible: the labels before n exclude those behind it.
+        // Nothing is possible: the new labels before n exclude the old ones behind it.
         if total == f64::NEG_INFINITY { total } else { score(to[n] as usize) - total }
     });
     nodes.sum()

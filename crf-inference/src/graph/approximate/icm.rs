@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::errors::check_finite;
 use crate::graph::feasible;
 
-/// Iterated conditional modes: a labelling that no change of a single label improves (Besag 1986). Finds labels only.
+/// Iterated conditional modes (ICM): a labelling that no change of a single label improves (Besag 1986).
+///
+/// Finds labels only, neither marginals nor log Z.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Icm {
-    /// Sweeps over all nodes before giving up.
+    /// Maximum number of sweeps over all nodes.
     pub max_sweeps: u32,
 }
 
@@ -34,9 +36,9 @@ impl Inference for Icm {
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
         assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
         check_finite(p)?;
-        feasible::required(p, labels)?;
-        let (sweeps, settled) = feasible::climb(p, labels, self.max_sweeps);
-        let stop = if settled { Stop::Converged } else { Stop::Budget };
+        feasible::require_labelling(p, labels)?;
+        let (sweeps, has_converged) = feasible::improve(p, labels, self.max_sweeps);
+        let stop = if has_converged { Stop::Converged } else { Stop::Budget };
         Ok(Decoded {
             score: p.score(labels),
             upper: None,

@@ -2,135 +2,144 @@ use std::collections::BTreeSet;
 
 use crf_core::Shape;
 
-/// The cliques that appear when nodes are eliminated one by one, each time one whose neighbours lack the fewest edges.
+/// Elimination of all nodes by min-fill: each time a node whose neighbours lack the fewest edges, which are then added.
 ///
-/// Koller and Friedman (2009), §9.4.3: min-fill. The clique of a node holds the node and those of its neighbours that
-/// are left; all but the node itself are also in the clique of that neighbour which is eliminated next.
+/// Koller and Friedman (2009), §9.4.3. The clique of a node is the node with its neighbours at that time. All of them but
+/// the node itself are also in the clique of the neighbour that is eliminated next, its parent in the clique tree.
 #[derive(Debug)]
 pub(crate) struct Elimination {
-    /// The cliques in the order of elimination.
+    /// The cliques in order of elimination.
     pub(crate) cliques: Vec<Clique>,
-    /// When each node is eliminated. `[nodes]`
-    pub(crate) turn: Vec<usize>,
-    /// How many numbers the tables of all cliques have.
+    /// Index of each node's own clique. `[nodes]`
+    pub(crate) clique_of_node: Vec<usize>,
+    /// Number of entries of all clique tables.
     pub(crate) size: usize,
 }
 
-/// A node with its neighbours at the time it is eliminated.
+/// Clique of a node: the node and its neighbours at the time of its elimination.
 #[derive(Debug)]
 pub(crate) struct Clique {
-    /// The neighbours by turn, then the node.
+    /// The neighbours in order of elimination, then the node.
     pub(crate) nodes: Vec<u32>,
-    /// Labels of each.
+    /// Number of labels of each.
     pub(crate) cards: Vec<usize>,
-    /// Where its table starts: row by row, the node's labels side by side.
-    pub(crate) at: usize,
-    /// Where the sums over the node's labels start.
+    /// Offset of its table, row by row: the labels of the node side by side.
+    pub(crate) table_offset: usize,
+    /// Offset of its separator: the sums over the labels of the node.
     pub(crate) separator_offset: usize,
 }
 
-/// What made an elimination too large.
+/// Error of an elimination whose tables exceed the limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TooLarge {
-    /// Nodes of the clique at which it was given up.
-    pub(crate) clique: usize,
-    /// Numbers in all tables so far.
-    pub(crate) numbers: f64,
+    /// Number of nodes of the clique that exceeds it.
+    pub(crate) n_clique_nodes: usize,
+    /// Number of entries of all tables so far.
+    pub(crate) n_entries: f64,
 }
 
 impl Elimination {
-    /// Eliminates all nodes, unless the tables would have more than `limit` numbers.
+    /// Eliminates all nodes, unless the tables would have more than `limit` entries.
     pub(crate) fn min_fill(shape: &Shape<'_>, limit: f64) -> Result<Self, TooLarge> {
         let n_nodes = shape.n_nodes();
-        let mut rest = Rest::new(shape);
+        let mut remaining = RemainingGraph::new(shape);
         let mut cliques: Vec<Clique> = Vec::with_capacity(n_nodes);
-        let mut turn = vec![0; n_nodes];
-        let (mut at, mut separator_offset, mut numbers) = (0, 0, 0.0);
-        while let Some((node, neighbours)) = rest.eliminate() {
-            turn[node as usize] = cliques.len();
+        let mut clique_of_node = vec![0; n_nodes];
+        let mut table_offset = 0;
+        let mut separator_offset = 0;
+        let mut n_entries = 0.0;
+        while let Some((node, neighbours)) = remaining.eliminate() {
+            clique_of_node[node as usize] = cliques.len();
             let mut nodes = neighbours;
             nodes.push(node);
-            let product =
+            let n_labellings =
                 |nodes: &[u32]| nodes.iter().map(|&n| shape.card(n as usize) as f64).product::<f64>();
-            numbers += product(&nodes) + product(&nodes[..nodes.len() - 1]);
-            if numbers > limit {
-                return Err(TooLarge { clique: nodes.len(), numbers });
+            let size = n_labellings(&nodes);
+            let separator_size = n_labellings(&nodes[..nodes.len() - 1]);
+            n_entries += size + separator_size;
+            if n_entries > limit {
+                return Err(TooLarge { n_clique_nodes: nodes.len(), n_entries });
             }
-            let (size, separator) = (product(&nodes) as usize, product(&nodes[..nodes.len() - 1]) as usize);
-            cliques.push(Clique { nodes, cards: Vec::new(), at, separator_offset });
-            at += size;
-            separator_offset += separator;
+            cliques.push(Clique { nodes, cards: Vec::new(), table_offset, separator_offset });
+            table_offset += size as usize;
+            separator_offset += separator_size as usize;
         }
         for clique in &mut cliques {
             let last = clique.nodes.len() - 1;
-            clique.nodes[..last].sort_by_key(|&n| turn[n as usize]);
+            clique.nodes[..last].sort_by_key(|&n| clique_of_node[n as usize]);
             clique.cards = clique.nodes.iter().map(|&n| shape.card(n as usize)).collect();
         }
-        Ok(Elimination { cliques, turn, size: at })
+        Ok(Elimination { cliques, clique_of_node, size: table_offset })
     }
 
-    /// How many numbers the sums of all cliques have.
-    pub(crate) fn separators(&self) -> usize {
-        self.cliques.last().map_or(0, |last| last.separator_offset + last.separator())
+    /// Number of entries of all separators.
+    pub(crate) fn separators_size(&self) -> usize {
+        self.cliques.last().map_or(0, |last| last.separator_offset + last.separator_size())
     }
 }
 
 impl Clique {
-    /// How many labellings the clique has.
+    /// Number of labellings of the clique.
     pub(crate) fn size(&self) -> usize {
         self.cards.iter().product()
     }
 
-    /// How many labellings its neighbours have.
-    pub(crate) fn separator(&self) -> usize {
+    /// Number of labellings of its separator: of all nodes but its own.
+    pub(crate) fn separator_size(&self) -> usize {
         self.cards[..self.cards.len() - 1].iter().product()
     }
 
-    /// The node that is eliminated here.
+    /// The node that is eliminated with this clique.
     pub(crate) fn node(&self) -> usize {
         self.nodes[self.nodes.len() - 1] as usize
     }
 
-    /// The neighbour whose clique comes next on the way to the root.
+    /// The neighbour whose clique is the parent in the clique tree; `None` at a root.
     pub(crate) fn parent(&self) -> Option<usize> {
         (self.nodes.len() > 1).then(|| self.nodes[0] as usize)
     }
 
-    /// Calls `see` for every labelling of the clique with its place and with Σ stride · label of the nodes in `of`.
-    pub(crate) fn walk(&self, of: &[(u32, usize)], mut see: impl FnMut(usize, usize)) {
-        let stride = |n: &u32| of.iter().filter(|(m, _)| m == n).map(|(_, stride)| stride).sum::<usize>();
+    /// Calls `visit` for every labelling with its index and with Σ stride · label over the nodes in `node_strides`, which is
+    /// the index in a table over those nodes.
+    pub(crate) fn for_each_labelling(
+        &self,
+        node_strides: &[(u32, usize)],
+        mut visit: impl FnMut(usize, usize),
+    ) {
+        let stride =
+            |n: &u32| node_strides.iter().filter(|(m, _)| m == n).map(|(_, stride)| stride).sum::<usize>();
         let strides: Vec<usize> = self.nodes.iter().map(stride).collect();
         let mut labels = vec![0; self.nodes.len()];
-        let mut sub = 0;
-        for place in 0..self.size() {
-            see(place, sub);
+        let mut sub_index = 0;
+        for index in 0..self.size() {
+            visit(index, sub_index);
             for j in (0..labels.len()).rev() {
                 labels[j] += 1;
-                sub += strides[j];
+                sub_index += strides[j];
                 if labels[j] < self.cards[j] {
                     break;
                 }
-                sub -= self.cards[j] * strides[j];
+                sub_index -= self.cards[j] * strides[j];
                 labels[j] = 0;
             }
         }
     }
 
-    /// The strides of the clique's neighbours in its sums.
+    /// Strides of the separator's nodes in the separator.
     pub(crate) fn separator_strides(&self) -> Vec<(u32, usize)> {
         let last = self.nodes.len() - 1;
         (0..last).map(|j| (self.nodes[j], self.cards[j + 1..last].iter().product())).collect()
     }
 }
 
-/// The graph of the nodes that are left.
-struct Rest {
-    neighbours: Vec<BTreeSet<u32>>,
-    missing: Vec<usize>, // [nodes] edges that the neighbours of a node lack
-    queue: BTreeSet<(usize, u32)>,
+/// Graph of the nodes that are not yet eliminated.
+struct RemainingGraph {
+    neighbours: Vec<BTreeSet<u32>>, // [nodes]
+    fill_in: Vec<usize>,            // [nodes] number of edges that the neighbours of a node lack
+    queue: BTreeSet<(usize, u32)>,  // (fill-in, node)
 }
 
-impl Rest {
+impl RemainingGraph {
     fn new(shape: &Shape<'_>) -> Self {
         let mut neighbours = vec![BTreeSet::new(); shape.n_nodes()];
         for e in 0..shape.n_edges() {
@@ -138,61 +147,64 @@ impl Rest {
             neighbours[u].insert(v as u32);
             neighbours[v].insert(u as u32);
         }
-        let mut missing: Vec<usize> =
+        let mut fill_in: Vec<usize> =
             neighbours.iter().map(|all| all.len() * all.len().saturating_sub(1) / 2).collect();
         for u in 0..shape.n_nodes() {
             for &v in neighbours[u].range(u as u32 + 1..) {
-                common(&neighbours, u as u32, v).for_each(|both| missing[both as usize] -= 1);
+                common_neighbours(&neighbours, u as u32, v).for_each(|n| fill_in[n as usize] -= 1);
             }
         }
-        let queue = missing.iter().enumerate().map(|(n, &missing)| (missing, n as u32)).collect();
-        Rest { neighbours, missing, queue }
+        let queue = fill_in.iter().enumerate().map(|(n, &fill_in)| (fill_in, n as u32)).collect();
+        RemainingGraph { neighbours, fill_in, queue }
     }
 
-    /// Takes out the node whose neighbours lack the fewest edges, and joins them.
+    /// Removes the node with the smallest fill-in, connects its neighbours, and returns both.
     fn eliminate(&mut self) -> Option<(u32, Vec<u32>)> {
         let (_, node) = self.queue.pop_first()?;
         let around: Vec<u32> = self.neighbours[node as usize].iter().copied().collect();
         for (i, &a) in around.iter().enumerate() {
             for &b in &around[i + 1..] {
                 if !self.neighbours[a as usize].contains(&b) {
-                    self.join(a, b, node);
+                    self.connect(a, b, node);
                 }
             }
         }
         for &other in &around {
             self.neighbours[other as usize].remove(&node);
-            // The node's other neighbours are joined with it; all further ones of `other` were not.
-            let strangers = self.neighbours[other as usize].len() - (around.len() - 1);
-            self.change(other, -(strangers as isize));
+            // The node's other neighbours are connected with `other` now; all further neighbours of `other` lacked an
+            // edge to the node.
+            let n_unconnected = self.neighbours[other as usize].len() - (around.len() - 1);
+            self.change(other, -(n_unconnected as isize));
         }
         Some((node, around))
     }
 
-    fn join(&mut self, a: u32, b: u32, leaving: u32) {
-        let both: Vec<u32> = common(&self.neighbours, a, b).collect();
+    /// Adds the edge between `a` and `b`, two neighbours of the node that is being eliminated.
+    fn connect(&mut self, a: u32, b: u32, eliminated: u32) {
+        let both: Vec<u32> = common_neighbours(&self.neighbours, a, b).collect();
         for n in [a, b] {
-            let strangers = self.neighbours[n as usize].len() - both.len();
-            self.change(n, strangers as isize);
+            let n_unconnected = self.neighbours[n as usize].len() - both.len();
+            self.change(n, n_unconnected as isize);
         }
-        both.into_iter().filter(|&n| n != leaving).for_each(|n| self.change(n, -1));
+        both.into_iter().filter(|&n| n != eliminated).for_each(|n| self.change(n, -1));
         self.neighbours[a as usize].insert(b);
         self.neighbours[b as usize].insert(a);
     }
 
-    fn change(&mut self, n: u32, by: isize) {
-        let missing = &mut self.missing[n as usize];
-        self.queue.remove(&(*missing, n));
-        *missing = missing.checked_add_signed(by).expect("no fewer than zero edges are missing");
-        self.queue.insert((*missing, n));
+    /// Changes the fill-in of a node.
+    fn change(&mut self, n: u32, difference: isize) {
+        let fill_in = &mut self.fill_in[n as usize];
+        self.queue.remove(&(*fill_in, n));
+        *fill_in = fill_in.checked_add_signed(difference).expect("no fewer than zero edges are missing");
+        self.queue.insert((*fill_in, n));
     }
 }
 
-/// The nodes that are neighbours of both.
-fn common(neighbours: &[BTreeSet<u32>], a: u32, b: u32) -> impl Iterator<Item = u32> {
+/// Common neighbours of two nodes.
+fn common_neighbours(neighbours: &[BTreeSet<u32>], a: u32, b: u32) -> impl Iterator<Item = u32> {
     let (a, b) = (&neighbours[a as usize], &neighbours[b as usize]);
-    let (few, many) = if a.len() < b.len() { (a, b) } else { (b, a) };
-    few.iter().copied().filter(|n| many.contains(n))
+    let (smaller, larger) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    smaller.iter().copied().filter(|n| larger.contains(n))
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::errors::{check_finite, impossible};
 
-/// Exact answers on any graph by listing all labellings: for tiny graphs, and to check other algorithms.
+/// Enumeration: exact inference on any graph by listing all labellings, for tiny graphs and to check other algorithms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Enumeration {
-    /// Graphs with more labellings than this are refused.
+    /// Maximum number of labellings; graphs with more are rejected.
     pub max_labellings: u64,
 }
 
@@ -76,21 +76,21 @@ impl Marginals for Enumeration {
             return Err(impossible(p));
         }
         out.node.fill(0.0);
-        let wanted = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
-        let mut edges = vec![0.0; shape.edge_offset(wanted)];
+        let n_edges = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
+        let mut pairs = vec![0.0; shape.edge_offset(n_edges)];
         oracle::for_each_labelling(p, |labels, score| {
             let probability = (score - log_z).exp();
             for (n, &y) in labels.iter().enumerate() {
                 out.node[shape.node_offset(n) + y as usize] += probability;
             }
-            for e in 0..wanted {
+            for e in 0..n_edges {
                 let (u, v) = shape.ends(e);
                 let pair = labels[u] as usize * shape.card(v) + labels[v] as usize;
-                edges[shape.edge_offset(e) + pair] += probability;
+                pairs[shape.edge_offset(e) + pair] += probability;
             }
         });
-        for e in 0..wanted {
-            out.edge.put(p, e, edges[shape.edge_offset(e)..shape.edge_offset(e + 1)].iter().copied());
+        for e in 0..n_edges {
+            out.edge.put(p, e, pairs[shape.edge_offset(e)..shape.edge_offset(e + 1)].iter().copied());
         }
         Ok(LogZ::exact(log_z))
     }

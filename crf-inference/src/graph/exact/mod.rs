@@ -1,6 +1,10 @@
-//! Inference that is exact on any graph.
+//! Exact inference on any graph: the junction tree, and enumeration for tiny graphs.
 //!
-//! Start with `junction_tree.rs`; `elimination.rs` finds its order and cliques.
+//! The junction tree eliminates nodes by min-fill and keeps the table of each clique. On the way back, p(clique) =
+//! p(node | separator) p(separator) gives marginals without a division; draws and the best labelling take the same walk.
+//! The size of all tables is known before anything is computed, so that graphs that are too dense are rejected at once.
+//!
+//! Start with `junction_tree.rs`; `elimination.rs` finds the order of elimination and the cliques.
 
 pub(crate) mod elimination;
 pub(crate) mod enumeration;

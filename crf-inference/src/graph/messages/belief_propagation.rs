@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use crate::graph::messages::passing::Passing;
 use crate::graph::messages::schedule::{MessageSchedule, Plan};
 
-/// Belief propagation: exact on forests, and a good and fast estimate on graphs with cycles that are not too strongly coupled.
+/// Belief propagation: exact on forests, a fast and good estimate on graphs with cycles and moderate couplings.
 ///
-/// Sum-product for marginals and the Bethe estimate of log Z (Pearl 1988; Yedidia et al. 2005), max-product for the
-/// best labelling. Forests are recognised and take two sweeps; on other graphs the answer says whether messages
-/// converged. Parallel edges are a cycle too; edges whose tables are constant, as those of a relation without features, close
-/// none, and only their own marginals are then not exact. What is forbidden is respected, but contradictions along cycles are found by a
-/// search that gives up after a million steps.
+/// Sum-product gives marginals and the Bethe estimate of log Z (Pearl 1988; Yedidia et al. 2005); max-product gives a good
+/// labelling. Forests are recognised and take two sweeps. On other graphs the answer states if the messages converged.
+/// Parallel edges are a cycle too. Edges with constant tables, as those of a relation without features, close no cycle; only
+/// their own marginals are then not exact. Forbidden labels and pairs are respected, but contradictions along cycles are
+/// found by a search that gives up after a million steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeliefPropagation {
-    /// In which order messages are sent.
+    /// Order in which messages are updated.
     pub schedule: MessageSchedule,
-    /// Weight of the old message in `damping · old + (1 − damping) · new`; in `[0, 1)`.
+    /// Damping: weight of the old message in `damping · old + (1 − damping) · new`, in `[0, 1)`. 0 disables it.
     pub damping: f64,
-    /// Messages have converged when none of their entries changes by more than this, relative to itself.
+    /// Convergence tolerance: messages have converged when no entry changes by more than this, relative to itself.
     pub tolerance: f64,
-    /// Sweeps over all messages before giving up.
+    /// Maximum number of sweeps over all messages.
     pub max_sweeps: u32,
 }
 
@@ -40,9 +40,15 @@ impl Default for BeliefPropagation {
 }
 
 impl BeliefPropagation {
+    /// The settings shared with other plugins.
+    fn plan(&self) -> Plan {
+        let BeliefPropagation { schedule, damping, tolerance, max_sweeps } = *self;
+        Plan { schedule, damping, tolerance, max_sweeps }
+    }
+
+    /// Message passing with ρ = 1.
     fn passing(&self) -> Passing<'static> {
-        let plan = Plan { schedule: self.schedule, tolerance: self.tolerance, max_sweeps: self.max_sweeps };
-        Passing { plan, damping: self.damping, rho: &[] }
+        Passing { plan: self.plan(), rho: &[] }
     }
 }
 
@@ -51,7 +57,7 @@ crf_core::plugin!("inference", BeliefPropagation, "belief-propagation");
 #[typetag::serde(name = "belief-propagation")]
 impl Inference for BeliefPropagation {
     fn check(&self) -> Result<()> {
-        crate::graph::check_passing(self.damping, self.tolerance, self.max_sweeps)
+        self.plan().check()
     }
 
     fn supports(&self, _shape: &Shape<'_>) -> Result<()> {
@@ -75,9 +81,9 @@ impl Inference for BeliefPropagation {
 
 impl Marginals for BeliefPropagation {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let told = self.passing().infer(p, out, scratch.of())?;
-        let bound = if told.is_forest { Bound::Exact } else { Bound::Estimate };
-        Ok(LogZ { value: told.log_z, bound, convergence: told.convergence })
+        let result = self.passing().infer(p, out, scratch.of())?;
+        let bound = if result.is_forest { Bound::Exact } else { Bound::Estimate };
+        Ok(LogZ { value: result.log_z, bound, convergence: result.convergence })
     }
 }
 

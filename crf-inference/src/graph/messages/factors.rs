@@ -3,168 +3,175 @@ use crf_core::{Incidence, Potentials, Shape, Tables};
 
 use crate::graph::messages::semiring::Semiring;
 
-/// Potentials further than this below the maximum of their node or table are left to the log domain.
+/// Largest distance of a potential from the maximum of its node or table; others are left to the log domain.
 const RANGE: f64 = 150.0;
 
-/// Potentials as messages need them: shifted by the maximum of each node and table, exponentiated unless in the log domain.
+/// Memory of the factors: potentials shifted by the maximum of each node and table, and exponentiated unless in the log
+/// domain.
 #[derive(Debug, Default)]
-pub(crate) struct Factors {
-    node: Vec<f64>,        // [nodes × labels]
-    node_shift: f64,       // Σ_n max_n
-    node_safe: bool,       // all within RANGE
-    weights: [Weights; 2], // among probabilities, among logarithms
-    by_edge: Weights,      // where every edge has an exponent of its own
+pub(crate) struct FactorMemory {
+    node: Vec<f64>,                    // [nodes × labels]
+    node_shift: f64,                   // Σ_n max_n
+    is_node_safe: bool,                // all within RANGE
+    shared_tables: [ShiftedTables; 2], // for ρ = 1: among probabilities, among logarithms
+    reweighted_tables: ShiftedTables,  // for any ρ: a table per edge
 }
 
 /// exp((table − max) / ρ), or its logarithm.
 #[derive(Debug, Default)]
-struct Weights {
+struct ShiftedTables {
     version: u64,
     values: Vec<f64>, // laid out as the tables, or as the edges
     shift: Vec<f64>,  // [tables or edges] the maximum
-    safe: bool,
+    is_safe: bool,
 }
 
-/// What messages are computed from.
+/// Factors of one instance, from which messages are computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MessageFactors<'a> {
     pub(crate) shape: Shape<'a>,
-    /// The labels of every node, or 0 when nodes differ.
-    pub(crate) labels: usize,
+    /// Number of labels of every node, or 0 if nodes differ.
+    pub(crate) n_labels: usize,
     tables: Tables<'a>,
     node: &'a [f64],
-    weights: &'a [f64],
-    /// How often each edge counts; empty when once.
-    rho: &'a [f64],
+    table_values: &'a [f64],
+    rho: &'a [f64], // [edges], or empty if all are 1
     /// Weight of the old message in a new one.
     pub(crate) damping: f64,
-    /// What the shifts took out of log Z.
+    /// Sum of all shifts, which log Z of the factors lacks.
     pub(crate) shift: f64,
 }
 
-impl Factors {
-    /// Prepares one instance; `None` when its potentials are too far apart for `S`.
+impl FactorMemory {
+    /// Prepares the factors of one instance; `None` if its potentials are too far apart for `S`.
     ///
-    /// `rho` is empty, or has for each edge how often it counts (Wainwright et al. 2005); its table is divided by that.
+    /// `rho` is empty, or has the edge appearance probability of each edge (Wainwright et al. 2005), by which the logarithms
+    /// of its table are divided.
     pub(crate) fn fill<'a, S: Semiring>(
         &'a mut self,
         p: &'a Potentials<'_>,
         rho: &'a [f64],
         damping: f64,
     ) -> Option<MessageFactors<'a>> {
-        let (shape, tables) = (p.shape(), *p.tables());
+        let shape = p.shape();
+        let tables = *p.tables();
         self.node.resize(p.node().len(), 0.0);
-        (self.node_shift, self.node_safe) = (0.0, true);
+        self.node_shift = 0.0;
+        self.is_node_safe = true;
         for n in 0..shape.n_nodes() {
-            let range = shape.node_offset(n)..shape.node_offset(n + 1);
+            let own = shape.node_offset(n)..shape.node_offset(n + 1);
             let row =
-                Shifted { from: &p.node()[range.clone()], to: &mut self.node[range], rho: 1.0, log: S::LOG };
-            let (max, safe) = row.run::<false>();
+                ShiftRow { source: &p.node()[own.clone()], out: &mut self.node[own], rho: 1.0, log: S::LOG };
+            let (max, is_safe) = row.run::<false>();
             self.node_shift += max;
-            self.node_safe &= safe;
+            self.is_node_safe &= is_safe;
         }
-        let weights = match rho {
+        let shifted = match rho {
             [] => {
-                let weights = &mut self.weights[usize::from(S::LOG)];
-                if weights.version != tables.version {
-                    weights.version = tables.version;
-                    let pieces = tables.starts.windows(2).map(|k| (k[0], &tables.values[k[0]..k[1]], 1.0));
-                    weights.fill(tables.values.len(), tables.starts.len().saturating_sub(1), pieces, S::LOG);
+                let shifted = &mut self.shared_tables[usize::from(S::LOG)];
+                if shifted.version != tables.version {
+                    shifted.version = tables.version;
+                    let sources = tables.starts.windows(2).map(|k| (k[0], &tables.values[k[0]..k[1]], 1.0));
+                    let n_tables = tables.starts.len().saturating_sub(1);
+                    shifted.fill(tables.values.len(), n_tables, sources, S::LOG);
                 }
-                weights
+                shifted
             }
             rho => {
                 let n_edges = shape.n_edges();
-                let pieces = (0..n_edges).map(|e| (shape.edge_offset(e), tables.of(e), rho[e]));
-                self.by_edge.fill(shape.edge_offset(n_edges), n_edges, pieces, S::LOG);
-                &self.by_edge
+                let sources = (0..n_edges).map(|e| (shape.edge_offset(e), tables.of(e), rho[e]));
+                self.reweighted_tables.fill(shape.edge_offset(n_edges), n_edges, sources, S::LOG);
+                &self.reweighted_tables
             }
         };
-        let edge_shift = |e: usize| weights.shift[if rho.is_empty() { tables.of_edge.table(e) } else { e }];
+        let edge_shift = |e: usize| shifted.shift[if rho.is_empty() { tables.of_edge.table(e) } else { e }];
         let shift = self.node_shift + (0..shape.n_edges()).map(edge_shift).sum::<f64>();
-        let safe = S::LOG || (self.node_safe && (weights.safe || shape.n_edges() == 0));
-        let (node, weights) = (&self.node[..], &weights.values[..]);
-        let first = if shape.n_nodes() == 0 { 0 } else { shape.card(0) };
-        let labels = if (0..shape.n_nodes()).all(|n| shape.card(n) == first) { first } else { 0 };
-        safe.then_some(MessageFactors { shape, labels, tables, node, weights, rho, damping, shift })
+        let is_safe = S::LOG || (self.is_node_safe && (shifted.is_safe || shape.n_edges() == 0));
+        let node = &self.node[..];
+        let table_values = &shifted.values[..];
+        let first_card = if shape.n_nodes() == 0 { 0 } else { shape.card(0) };
+        let n_labels = if (0..shape.n_nodes()).all(|n| shape.card(n) == first_card) { first_card } else { 0 };
+        is_safe.then_some(MessageFactors { shape, n_labels, tables, node, table_values, rho, damping, shift })
     }
 }
 
-impl Weights {
+impl ShiftedTables {
+    /// Fills `size` values from tables given by offset, values and ρ.
     fn fill<'a>(
         &mut self,
         size: usize,
-        n_pieces: usize,
-        pieces: impl Iterator<Item = (usize, &'a [f64], f64)>,
+        n_tables: usize,
+        sources: impl Iterator<Item = (usize, &'a [f64], f64)>,
         log: bool,
     ) {
         self.values.resize(size, 0.0);
-        self.shift.resize(n_pieces, 0.0);
-        self.safe = true;
-        for ((at, from, rho), shift) in pieces.zip(&mut self.shift) {
-            let to = &mut self.values[at..at + from.len()];
-            let safe;
-            (*shift, safe) = dispatch(Shifted { from, to, rho, log });
-            self.safe &= safe;
+        self.shift.resize(n_tables, 0.0);
+        self.is_safe = true;
+        for ((offset, source, rho), shift) in sources.zip(&mut self.shift) {
+            let out = &mut self.values[offset..offset + source.len()];
+            let is_safe;
+            (*shift, is_safe) = dispatch(ShiftRow { source, out, rho, log });
+            self.is_safe &= is_safe;
         }
     }
 }
 
-/// exp((x − max) / ρ) of a row; its maximum, and whether all are in range. A row of −∞ has the maximum 0.
-struct Shifted<'a> {
-    from: &'a [f64],
-    to: &'a mut [f64],
+/// exp((x − max) / ρ) of a row, or its logarithm. Returns the maximum, 0 for a row of −∞, and true if all are in range.
+struct ShiftRow<'a> {
+    source: &'a [f64],
+    out: &'a mut [f64],
     rho: f64,
     log: bool,
 }
 
-impl Kernel for Shifted<'_> {
+impl Kernel for ShiftRow<'_> {
     type Output = (f64, bool);
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> (f64, bool) {
-        let Shifted { from, to, rho, log } = self;
-        let max = from.iter().fold(f64::NEG_INFINITY, |max, &x| if x > max { x } else { max });
-        let (max, per_rho) = (if max == f64::NEG_INFINITY { 0.0 } else { max }, 1.0 / rho);
-        let mut safe = true;
-        for (to, from) in to.iter_mut().zip(from) {
-            let below = (from - max) * per_rho;
-            safe &= (below >= -RANGE) | (below == f64::NEG_INFINITY);
-            *to = if log { below } else { exp_nonpositive::<FMA>(below) };
+        let ShiftRow { source, out, rho, log } = self;
+        let max = source.iter().fold(f64::NEG_INFINITY, |max, &x| if x > max { x } else { max });
+        let max = if max == f64::NEG_INFINITY { 0.0 } else { max };
+        let inverse_rho = 1.0 / rho;
+        let mut is_safe = true;
+        for (out, x) in out.iter_mut().zip(source) {
+            let below = (x - max) * inverse_rho;
+            is_safe &= (below >= -RANGE) | (below == f64::NEG_INFINITY);
+            *out = if log { below } else { exp_nonpositive::<FMA>(below) };
         }
-        (max, safe)
+        (max, is_safe)
     }
 }
 
 impl<'a> MessageFactors<'a> {
-    /// The same without damping.
+    /// The same factors without damping.
     pub(crate) fn undamped(&self) -> MessageFactors<'a> {
         MessageFactors { damping: 0.0, ..*self }
     }
 
-    /// The shifted potentials of node `n`.
+    /// Shifted potentials of node `n`.
     #[inline(always)]
     pub(crate) fn node(&self, n: usize) -> &'a [f64] {
         &self.node[self.shape.node_offset(n)..self.shape.node_offset(n + 1)]
     }
 
-    /// The shifted table of an edge, which has `size` entries.
+    /// Shifted table of an edge, which has `size` entries.
     #[inline(always)]
     pub(crate) fn table(&self, edge: u32, size: usize) -> &'a [f64] {
-        let at = match self.rho {
+        let start = match self.rho {
             [] => self.tables.starts[self.tables.of_edge.table(edge as usize)],
             _ => self.shape.edge_offset(edge as usize),
         };
-        &self.weights[at..at + size]
+        &self.table_values[start..start + size]
     }
 
-    /// Whether edges count other than once.
+    /// True if edges have appearance probabilities.
     #[inline(always)]
     pub(crate) fn is_reweighted(&self) -> bool {
         !self.rho.is_empty()
     }
 
-    /// How often an edge counts.
+    /// Edge appearance probability ρ.
     #[inline(always)]
     pub(crate) fn rho(&self, end: Incidence) -> f64 {
         if self.rho.is_empty() { 1.0 } else { self.rho[end.edge as usize] }

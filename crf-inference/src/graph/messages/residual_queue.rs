@@ -1,39 +1,40 @@
-/// Nodes by priority, to within a factor of 256: a list of nodes for each power of that.
+/// Priority queue of nodes that is exact to within a factor of 256: one list of nodes for each power of 256.
 ///
-/// Putting, moving and taking are a few assignments each. Nodes of one list are taken in the order they came in, and
-/// nodes that came in together mostly stand together in memory: on a grid of 300 × 300, where the finest order needs 12
-/// visits a node and this one 15, that is twice as fast.
+/// Inserting, moving and taking are a few assignments each. Nodes of one list are taken in the order in which they were
+/// inserted, and nodes inserted together are mostly close to each other in memory. A finer order needs fewer visits, but
+/// takes longer.
 #[derive(Debug, Default)]
-pub(crate) struct Queue {
-    priority: Vec<f64>,   // [nodes] 0 when not queued
-    links: Vec<[u32; 2]>, // [nodes] before and behind, END where there is none
-    lists: Vec<[u32; 2]>, // [LISTS] first and last
+pub(crate) struct ResidualQueue {
+    priority: Vec<f64>,   // [nodes] 0 if not queued
+    links: Vec<[u32; 2]>, // [nodes] previous and next node of the list, END if there is none
+    lists: Vec<[u32; 2]>, // [N_LISTS] first and last node
     top: usize,           // no list above this one has nodes
 }
 
+/// End of a list.
 const END: u32 = u32::MAX;
-/// Priorities are at most 1; those below 2⁻⁵⁶ share the last list.
-const LISTS: usize = 8;
+/// Number of lists. Priorities are at most 1, which belongs to the last list; those below 2⁻⁵⁶ share the first.
+const N_LISTS: usize = 8;
 
-/// The list of a priority: the last one is that of 1.
+/// Index of the list of a priority.
 fn list_of(priority: f64) -> usize {
     let exponent = (priority.to_bits() >> 52) as usize; // positive numbers have no sign bit
-    exponent.saturating_sub(1023 - (8 * LISTS - 1)).min(8 * LISTS - 1) / 8
+    exponent.saturating_sub(1023 - (8 * N_LISTS - 1)).min(8 * N_LISTS - 1) / 8
 }
 
-impl Queue {
-    /// An empty queue over `n` nodes.
-    pub(crate) fn reset(&mut self, n: usize) {
+impl ResidualQueue {
+    /// Empties the queue and makes it one of `n_nodes` nodes.
+    pub(crate) fn reset(&mut self, n_nodes: usize) {
         self.priority.clear();
-        self.priority.resize(n, 0.0);
+        self.priority.resize(n_nodes, 0.0);
         self.links.clear();
-        self.links.resize(n, [END; 2]);
+        self.links.resize(n_nodes, [END; 2]);
         self.lists.clear();
-        self.lists.resize(LISTS, [END; 2]);
+        self.lists.resize(N_LISTS, [END; 2]);
         self.top = 0;
     }
 
-    /// Raises a node's priority to `priority` at least.
+    /// Raises the priority of a node to at least `priority`.
     #[inline]
     pub(crate) fn raise(&mut self, n: u32, priority: f64) {
         let old = self.priority[n as usize];
@@ -57,7 +58,7 @@ impl Queue {
         self.top = self.top.max(list);
     }
 
-    /// Takes a node out whose priority is within a factor of 256 of the highest.
+    /// Removes a node whose priority is within a factor of 256 of the highest, and returns both.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(u32, f64)> {
         while self.lists[self.top][0] == END {
@@ -68,20 +69,21 @@ impl Queue {
         Some((n, std::mem::take(&mut self.priority[n as usize])))
     }
 
-    /// The highest priority of all nodes.
+    /// Highest priority of all nodes.
     pub(crate) fn highest(&self) -> f64 {
         self.priority.iter().copied().fold(0.0, f64::max)
     }
 
+    /// Removes a node from a list.
     fn unlink(&mut self, n: u32, list: usize) {
-        let [before, behind] = self.links[n as usize];
-        match before {
-            END => self.lists[list][0] = behind,
-            _ => self.links[before as usize][1] = behind,
+        let [previous, next] = self.links[n as usize];
+        match previous {
+            END => self.lists[list][0] = next,
+            _ => self.links[previous as usize][1] = next,
         }
-        match behind {
-            END => self.lists[list][1] = before,
-            _ => self.links[behind as usize][0] = before,
+        match next {
+            END => self.lists[list][1] = previous,
+            _ => self.links[next as usize][0] = previous,
         }
     }
 }
@@ -96,7 +98,8 @@ mod tests {
         fn nodes_come_out_by_the_order_of_magnitude_of_their_priority(
             raises in proptest::collection::vec((0..20_u32, prop_oneof![0.0..=1.0_f64, 1e-30..1e-10_f64]), 0..100),
         ) {
-            let (mut queue, mut want) = (Queue::default(), [0.0_f64; 20]);
+            let mut queue = ResidualQueue::default();
+            let mut want = [0.0_f64; 20];
             queue.reset(20);
             for (n, priority) in raises {
                 queue.raise(n, priority);

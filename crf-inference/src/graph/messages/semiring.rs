@@ -2,46 +2,47 @@ use crf_core::simd::fma;
 
 use crate::log_domain::log_add;
 
-/// How numbers are combined along and across messages.
+/// Semiring of messages: ⊗ combines numbers along a path, ⊕ combines paths.
 ///
-/// Numbers are never negative (or are logarithms of such), so that zero is the neutral element of sums and of maxima.
+/// Numbers are never negative (or are logarithms of such numbers), so that zero is the neutral element of sums and of
+/// maxima.
 pub(crate) trait Semiring: Copy + Send + Sync {
-    /// Whether numbers are logarithms.
+    /// True if numbers are logarithms.
     const LOG: bool;
-    /// The number of something impossible.
+    /// Neutral element of ⊕: the number of something impossible.
     const ZERO: f64;
-    /// The number that changes no product.
+    /// Neutral element of ⊗.
     const ONE: f64;
     /// `a ⊗ b`.
     fn times(a: f64, b: f64) -> f64;
     /// `sum ⊕ a ⊗ b`.
     fn plus_times<const FMA: bool>(sum: f64, a: f64, b: f64) -> f64;
-    /// The sum of two numbers, also where ⊕ is the maximum.
+    /// Sum of two numbers, also if ⊕ is the maximum.
     fn add(a: f64, b: f64) -> f64;
-    /// `a` to the power of `exponent`; zero stays zero.
+    /// `a` to the power of `exponent`; ZERO stays ZERO.
     fn power(a: f64, exponent: f64) -> f64;
-    /// `(1 − damping) · new + damping · old`; what has become impossible stays so.
+    /// `(1 − damping) · new + damping · old`; ZERO if `new` is.
     fn blend(old: f64, new: f64, damping: f64) -> f64;
-    /// What a number is to be multiplied with so that `max` becomes one.
+    /// Multiplicative inverse, by which `max` becomes ONE.
     fn inverse(max: f64) -> f64;
-    /// How much a number changed, relative to the larger one; NaN from zero to zero.
-    fn change(old: f64, new: f64) -> f64;
-    /// Whether another factor can be multiplied on without underflow.
+    /// Change relative to the larger number; NaN if both are ZERO.
+    fn relative_change(old: f64, new: f64) -> f64;
+    /// True if the product with another factor cannot underflow.
     fn is_safe(x: f64) -> bool;
-    /// The logarithm.
+    /// Logarithm of the number.
     fn log(x: f64) -> f64;
-    /// The share of `x` in a sum.
+    /// Fraction x / total, never as a logarithm.
     fn share(x: f64, total: f64) -> f64;
 }
 
-/// Sums or maxima of products, of numbers or of their logarithms.
+/// The four semirings: sums or maxima (`MAX`) of products, of numbers or of their logarithms (`LOG`).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Products<const MAX: bool, const LOG: bool>;
+pub(crate) struct ProductSemiring<const MAX: bool, const LOG: bool>;
 
-/// The product of two positive numbers that are at least this, and of an entry of a table, does not underflow.
+/// Smallest safe number: the product of two such numbers and of an entry of a table does not underflow.
 const SMALLEST: f64 = 1e-100;
 
-impl<const MAX: bool, const LOG: bool> Semiring for Products<MAX, LOG> {
+impl<const MAX: bool, const LOG: bool> Semiring for ProductSemiring<MAX, LOG> {
     const LOG: bool = LOG;
     const ZERO: f64 = if LOG { f64::NEG_INFINITY } else { 0.0 };
     const ONE: f64 = if LOG { 0.0 } else { 1.0 };
@@ -92,7 +93,7 @@ impl<const MAX: bool, const LOG: bool> Semiring for Products<MAX, LOG> {
     }
 
     #[inline(always)]
-    fn change(old: f64, new: f64) -> f64 {
+    fn relative_change(old: f64, new: f64) -> f64 {
         let gap = (new - old).abs();
         if LOG { -(-gap).exp_m1() } else { gap / if new > old { new } else { old } }
     }

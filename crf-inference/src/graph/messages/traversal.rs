@@ -1,64 +1,68 @@
 use crf_core::{Incidence, Potentials, Shape};
 
-/// Whether an edge ties its ends: a table of equal numbers only moves log Z, so that it closes no cycle.
-pub(crate) fn ties(p: &Potentials<'_>, e: usize) -> bool {
+/// True if an edge couples its ends. A table of equal numbers only shifts log Z, so that its edge closes no cycle.
+pub(crate) fn couples(p: &Potentials<'_>, e: usize) -> bool {
     let table = p.tables().of(e);
     table.iter().any(|&x| x != table[0]) || table[0] == f64::NEG_INFINITY
 }
 
-/// An order of nodes: on a forest breadth first from the first node of each tree, so that each follows its only neighbour
-/// nearer to the root; on other graphs their own, in which neighbours mostly stand near to each other in memory.
+/// Order in which nodes are visited.
+///
+/// On a forest it is breadth first from the first node of each tree, so that each node follows its only neighbour nearer to
+/// the root. On other graphs it is that of the nodes themselves, where neighbours are mostly close to each other in memory.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
+pub(crate) struct NodeOrder {
     nodes: Vec<u32>,
-    seen: Vec<bool>,
-    forest: bool,
+    is_seen: Vec<bool>, // [nodes]
+    is_forest: bool,
 }
 
-impl Order {
-    /// Walks through a graph along the edges that tie.
-    pub(crate) fn fill(&mut self, shape: &Shape<'_>, ties: impl Fn(usize) -> bool) {
+impl NodeOrder {
+    /// Traverses a graph along the edges that couple their ends.
+    pub(crate) fn fill(&mut self, shape: &Shape<'_>, couples: impl Fn(usize) -> bool) {
         let n_nodes = shape.n_nodes();
         self.nodes.clear();
-        self.seen.clear();
-        self.seen.resize(n_nodes, false);
-        let (mut components, mut ends, mut at) = (0, 0, 0);
+        self.is_seen.clear();
+        self.is_seen.resize(n_nodes, false);
+        let mut n_components = 0;
+        let mut n_ends = 0; // each edge has two
+        let mut next = 0;
         for root in 0..n_nodes {
-            if self.seen[root] {
+            if self.is_seen[root] {
                 continue;
             }
-            self.seen[root] = true;
+            self.is_seen[root] = true;
             self.nodes.push(root as u32);
-            components += 1;
-            while at < self.nodes.len() {
-                let n = self.nodes[at] as usize;
-                at += 1;
+            n_components += 1;
+            while next < self.nodes.len() {
+                let n = self.nodes[next] as usize;
+                next += 1;
                 for k in 0..shape.degree(n) {
                     let Incidence { edge, other, .. } = shape.incidence(n, k);
-                    if !ties(edge as usize) {
+                    if !couples(edge as usize) {
                         continue;
                     }
-                    ends += 1;
-                    if !std::mem::replace(&mut self.seen[other as usize], true) {
+                    n_ends += 1;
+                    if !std::mem::replace(&mut self.is_seen[other as usize], true) {
                         self.nodes.push(other);
                     }
                 }
             }
         }
-        self.forest = ends / 2 + components == n_nodes;
-        if !self.forest {
+        self.is_forest = n_ends / 2 + n_components == n_nodes;
+        if !self.is_forest {
             self.nodes.clear();
             self.nodes.extend(0..n_nodes as u32);
         }
     }
 
-    /// The nodes.
+    /// Nodes in this order.
     pub(crate) fn nodes(&self) -> &[u32] {
         &self.nodes
     }
 
-    /// Whether no edge that ties closes a cycle; then each node follows at most one of its neighbours.
+    /// True if no edge that couples closes a cycle; then each node follows at most one of its neighbours.
     pub(crate) fn is_forest(&self) -> bool {
-        self.forest
+        self.is_forest
     }
 }

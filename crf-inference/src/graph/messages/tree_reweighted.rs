@@ -8,24 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::graph::messages::edge_appearance::EdgeAppearance;
 use crate::graph::messages::passing::{Passing, Workspace};
 use crate::graph::messages::schedule::{MessageSchedule, Plan};
-use crate::graph::messages::traversal::ties;
+use crate::graph::messages::traversal::couples;
 
-/// Tree-reweighted belief propagation: an upper bound on log Z once it has converged, exact on forests.
+/// Tree-reweighted belief propagation: an upper bound on log Z on any graph, exact on forests.
 ///
-/// Wainwright, Jaakkola and Willsky (2005): every edge counts as often as it is in a spanning forest drawn from a few. The
-/// frequencies of edges are fixed, not optimised. Before convergence log Z is an estimate.
+/// Wainwright, Jaakkola and Willsky (2005): each edge is weighted by its frequency in a few spanning forests. These
+/// frequencies are fixed, not optimised. log Z is a bound once the messages have converged, and an estimate before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TreeReweighted {
-    /// In which order messages are sent.
+    /// Order in which messages are updated.
     pub schedule: MessageSchedule,
-    /// Weight of the old message in `damping · old + (1 − damping) · new`; in `[0, 1)`.
+    /// Damping: weight of the old message in `damping · old + (1 − damping) · new`, in `[0, 1)`. 0 disables it.
     pub damping: f64,
-    /// Messages have converged when none of their entries changes by more than this, relative to itself.
+    /// Convergence tolerance: messages have converged when no entry changes by more than this, relative to itself.
     pub tolerance: f64,
-    /// Sweeps over all messages before giving up.
+    /// Maximum number of sweeps over all messages.
     pub max_sweeps: u32,
-    /// Spanning forests that the frequencies of edges come from; more where these do not cover all edges.
+    /// Number of spanning forests from which the frequencies of edges are computed; more are used if these do not cover
+    /// all edges.
     pub forests: u32,
 }
 
@@ -37,26 +38,32 @@ impl Default for TreeReweighted {
 }
 
 impl TreeReweighted {
-    fn passing<'a>(&self, p: &Potentials<'_>, spanning: &'a mut EdgeAppearance) -> Passing<'a> {
-        spanning.fill(&p.shape(), |e| ties(p, e), self.forests);
-        let plan = Plan { schedule: self.schedule, tolerance: self.tolerance, max_sweeps: self.max_sweeps };
-        Passing { plan, damping: self.damping, rho: &spanning.rho }
+    /// The settings shared with other plugins.
+    fn plan(&self) -> Plan {
+        let TreeReweighted { schedule, damping, tolerance, max_sweeps, .. } = *self;
+        Plan { schedule, damping, tolerance, max_sweeps }
+    }
+
+    /// Message passing on one instance, with the ρ of its graph in `appearance`.
+    fn passing<'a>(&self, p: &Potentials<'_>, appearance: &'a mut EdgeAppearance) -> Passing<'a> {
+        appearance.fill(&p.shape(), |e| couples(p, e), self.forests);
+        Passing { plan: self.plan(), rho: &appearance.rho }
     }
 }
 
 crf_core::plugin!("inference", TreeReweighted, "tree-reweighted");
 
-/// What a worker keeps between instances.
+/// Memory of a worker.
 #[derive(Debug, Default)]
 struct Memory {
-    spanning: EdgeAppearance,
+    appearance: EdgeAppearance,
     workspace: Workspace,
 }
 
 #[typetag::serde(name = "tree-reweighted")]
 impl Inference for TreeReweighted {
     fn check(&self) -> Result<()> {
-        crate::graph::check_passing(self.damping, self.tolerance, self.max_sweeps)?;
+        self.plan().check()?;
         require(self.forests > 0, "forests", "at least 1", self.forests)
     }
 
@@ -65,8 +72,8 @@ impl Inference for TreeReweighted {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let Memory { spanning, workspace } = scratch.of();
-        let (is_best, convergence) = self.passing(p, spanning).decode(p, labels, workspace)?;
+        let Memory { appearance, workspace } = scratch.of();
+        let (is_best, convergence) = self.passing(p, appearance).decode(p, labels, workspace)?;
         let score = p.score(labels);
         Ok(Decoded { score, upper: is_best.then_some(score), convergence })
     }
@@ -78,13 +85,13 @@ impl Inference for TreeReweighted {
 
 impl Marginals for TreeReweighted {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let Memory { spanning, workspace } = scratch.of();
-        let told = self.passing(p, spanning).infer(p, out, workspace)?;
-        let bound = match (told.is_forest, told.convergence.stop) {
+        let Memory { appearance, workspace } = scratch.of();
+        let result = self.passing(p, appearance).infer(p, out, workspace)?;
+        let bound = match (result.is_forest, result.convergence.stop) {
             (true, _) => Bound::Exact,
             (false, Stop::Converged) => Bound::Upper,
             _ => Bound::Estimate,
         };
-        Ok(LogZ { value: told.log_z, bound, convergence: told.convergence })
+        Ok(LogZ { value: result.log_z, bound, convergence: result.convergence })
     }
 }

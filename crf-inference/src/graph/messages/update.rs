@@ -1,4 +1,4 @@
-//! One message, all messages at one node: what every schedule is made of.
+//! Updates of single messages and of all messages at one node: the steps that every schedule is made of.
 //!
 //! With ρ = 1 these are the messages of belief propagation (Pearl 1988); in general those of Wainwright et al. (2005), eq. 39:
 //!
@@ -6,134 +6,139 @@
 //! λ_{n→k}(y_n) = ψ_n(y_n) Π_j μ_{j→n}(y_n)^ρ_{jn} / μ_{k→n}(y_n)       μ_{k→n}(y_n) ∝ Σ_{y_k} exp(A(y_k, y_n) / ρ_{kn}) λ_{k→n}(y_k)
 //! ```
 //!
-//! Each μ is scaled to have the maximum one; λ is not scaled. Nothing is divided: λ is made of the products of all μ before
-//! and of all μ behind the one that is left out, so that zeros are exact. Among probabilities a product is trusted while no
-//! positive partial product is below 10⁻¹⁰⁰, which is what [`Tally::safe`] reports; what fails is done again among logarithms.
+//! Each μ is scaled to the maximum one; λ is not scaled. Nothing is divided: λ is the product of all μ before and of all μ
+//! behind the omitted one, so that zeros are exact. Among probabilities a product is trusted while no positive partial
+//! product is below 10⁻¹⁰⁰, which [`UpdateOutcome::is_safe`] reports; otherwise it is computed again with logarithms.
 
 use crate::graph::messages::factors::MessageFactors;
 use crate::graph::messages::semiring::Semiring;
 
-/// What became of some messages.
+/// Outcome of the update of some messages.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tally {
-    /// The largest relative change of an entry of a message, before damping.
+pub(crate) struct UpdateOutcome {
+    /// Largest relative change of an entry of a message, before damping.
     pub(crate) residual: f64,
-    /// Whether nothing came near to underflow.
-    pub(crate) safe: bool,
-    /// Whether every message allows some label.
-    pub(crate) possible: bool,
+    /// True if no number came near to underflow.
+    pub(crate) is_safe: bool,
+    /// True if every message allows some label.
+    pub(crate) is_possible: bool,
 }
 
-impl Tally {
-    pub(crate) const NONE: Tally = Tally { residual: 0.0, safe: true, possible: true };
+impl UpdateOutcome {
+    /// Outcome of no update.
+    pub(crate) const NONE: UpdateOutcome = UpdateOutcome { residual: 0.0, is_safe: true, is_possible: true };
 
+    /// Outcome of two updates together.
     #[inline(always)]
-    pub(crate) fn and(self, other: Tally) -> Tally {
-        Tally {
+    pub(crate) fn and(self, other: UpdateOutcome) -> UpdateOutcome {
+        UpdateOutcome {
             residual: if other.residual > self.residual { other.residual } else { self.residual },
-            safe: self.safe & other.safe,
-            possible: self.possible & other.possible,
+            is_safe: self.is_safe & other.is_safe,
+            is_possible: self.is_possible & other.is_possible,
         }
     }
 }
 
-/// The labels of node `n`: `L` when all nodes have that many.
+/// Number of labels of node `n`; the constant `L` if all nodes have that many.
 #[inline(always)]
-pub(crate) fn card<const L: usize>(net: &MessageFactors<'_>, n: usize) -> usize {
-    if L > 0 { L } else { net.shape.card(n) }
+pub(crate) fn card<const L: usize>(factors: &MessageFactors<'_>, n: usize) -> usize {
+    if L > 0 { L } else { factors.shape.card(n) }
 }
 
-/// Makes the λ of node `n` from its μ; whether that was safe. `[degree × labels]` both
+/// Computes all λ of node `n` from its μ, both `[degree × labels]`; true if that was safe.
 #[inline(always)]
-pub(crate) fn leave<S: Semiring, const L: usize>(
-    net: &MessageFactors<'_>,
+pub(crate) fn update_lambdas<S: Semiring, const L: usize>(
+    factors: &MessageFactors<'_>,
     n: usize,
     mu: &[f64],
     lambda: &mut [f64],
 ) -> bool {
-    match net.is_reweighted() {
-        false => leave_weighted::<S, L, false>(net, n, mu, lambda),
-        true => leave_weighted::<S, L, true>(net, n, mu, lambda),
+    match factors.is_reweighted() {
+        false => update_lambdas_weighted::<S, L, false>(factors, n, mu, lambda),
+        true => update_lambdas_weighted::<S, L, true>(factors, n, mu, lambda),
     }
 }
 
+/// [`update_lambdas`], compiled with (`RHO`) and without edge appearance probabilities.
 #[inline(always)]
-fn leave_weighted<S: Semiring, const L: usize, const RHO: bool>(
-    net: &MessageFactors<'_>,
+fn update_lambdas_weighted<S: Semiring, const L: usize, const RHO: bool>(
+    factors: &MessageFactors<'_>,
     n: usize,
     mu: &[f64],
     lambda: &mut [f64],
 ) -> bool {
-    let (labels, degree) = (card::<L>(net, n), net.shape.degree(n));
-    let (mu, lambda) = (&mu[..degree * labels], &mut lambda[..degree * labels]);
-    let psi = &net.node(n)[..labels];
-    let rho = |k: usize| net.rho(net.shape.incidence(n, k));
-    let factor = |k: usize, x: f64| if RHO { S::power(x, rho(k)) } else { x };
-    let mut safe = true;
-    for y in 0..labels {
-        let mut before = psi[y];
+    let n_labels = card::<L>(factors, n);
+    let degree = factors.shape.degree(n);
+    let (mu, lambda) = (&mu[..degree * n_labels], &mut lambda[..degree * n_labels]);
+    let psi = &factors.node(n)[..n_labels];
+    let rho = |k: usize| factors.rho(factors.shape.incidence(n, k));
+    let weighted = |k: usize, x: f64| if RHO { S::power(x, rho(k)) } else { x };
+    let mut is_safe = true;
+    for y in 0..n_labels {
+        let mut before = psi[y]; // ψ_n Π_{j < k} μ_j^ρ_j
         for k in 0..degree {
-            lambda[k * labels + y] = before;
-            before = S::times(before, factor(k, mu[k * labels + y]));
-            safe &= S::is_safe(before);
+            lambda[k * n_labels + y] = before;
+            before = S::times(before, weighted(k, mu[k * n_labels + y]));
+            is_safe &= S::is_safe(before);
         }
-        let mut behind = S::ONE;
+        let mut behind = S::ONE; // Π_{j > k} μ_j^ρ_j
         for k in (0..degree).rev() {
-            let at = k * labels + y;
-            let mut product = S::times(lambda[at], behind);
+            let i = k * n_labels + y;
+            let mut product = S::times(lambda[i], behind);
             if RHO {
-                product = S::times(product, S::power(mu[at], rho(k) - 1.0));
+                product = S::times(product, S::power(mu[i], rho(k) - 1.0));
             }
-            lambda[at] = product;
-            behind = S::times(behind, factor(k, mu[at]));
-            safe &= S::is_safe(product) & S::is_safe(behind);
+            lambda[i] = product;
+            behind = S::times(behind, weighted(k, mu[i]));
+            is_safe &= S::is_safe(product) & S::is_safe(behind);
         }
     }
-    safe
+    is_safe
 }
 
-/// Makes a μ from the λ it comes from, scaled to the maximum one; its change from `old`.
+/// Computes one μ from the λ of its sender, scaled to the maximum one, and its change from `old`.
 #[inline(always)]
-pub(crate) fn arrive<S: Semiring, const L: usize, const FMA: bool>(
-    net: &MessageFactors<'_>,
+pub(crate) fn update_mu<S: Semiring, const L: usize, const FMA: bool>(
+    factors: &MessageFactors<'_>,
     edge: u32,
     to_head: bool,
     lambda: &[f64],
     old: &[f64],
     new: &mut [f64],
-) -> Tally {
-    let (labels, others) = if L > 0 { (L, L) } else { (new.len(), lambda.len()) };
-    let (lambda, old, new) = (&lambda[..others], &old[..labels], &mut new[..labels]);
-    let table = net.table(edge, labels * others);
+) -> UpdateOutcome {
+    let (n_labels, n_sender_labels) = if L > 0 { (L, L) } else { (new.len(), lambda.len()) };
+    let lambda = &lambda[..n_sender_labels];
+    let (old, new) = (&old[..n_labels], &mut new[..n_labels]);
+    let table = factors.table(edge, n_labels * n_sender_labels);
     if to_head {
         new.fill(S::ZERO);
-        for x in 0..others {
-            let row = &table[x * labels..(x + 1) * labels];
-            for y in 0..labels {
+        for x in 0..n_sender_labels {
+            let row = &table[x * n_labels..(x + 1) * n_labels];
+            for y in 0..n_labels {
                 new[y] = S::plus_times::<FMA>(new[y], lambda[x], row[y]);
             }
         }
     } else {
-        for y in 0..labels {
-            new[y] = dot::<S, L, FMA>(&table[y * others..(y + 1) * others], lambda);
+        for y in 0..n_labels {
+            new[y] = dot::<S, L, FMA>(&table[y * n_sender_labels..(y + 1) * n_sender_labels], lambda);
         }
     }
     let mut max = S::ZERO;
-    for y in 0..labels {
+    for y in 0..n_labels {
         max = if new[y] > max { new[y] } else { max };
     }
     if max == S::ZERO {
-        return Tally { possible: false, ..Tally::NONE };
+        return UpdateOutcome { is_possible: false, ..UpdateOutcome::NONE };
     }
     let inverse = S::inverse(max);
-    let mut tally = Tally::NONE;
-    for y in 0..labels {
+    let mut outcome = UpdateOutcome::NONE;
+    for y in 0..n_labels {
         new[y] = S::times(new[y], inverse);
-        let change = S::change(old[y], new[y]);
-        tally.residual = if change > tally.residual { change } else { tally.residual };
-        tally.safe &= S::is_safe(new[y]);
+        let change = S::relative_change(old[y], new[y]);
+        outcome.residual = if change > outcome.residual { change } else { outcome.residual };
+        outcome.is_safe &= S::is_safe(new[y]);
     }
-    tally
+    outcome
 }
 
 /// ⊕_x row(x) ⊗ λ(x), in eight sums side by side unless `L` is known.
@@ -159,39 +164,40 @@ fn dot<S: Semiring, const L: usize, const FMA: bool>(row: &[f64], lambda: &[f64]
     total
 }
 
-/// Takes a new message over, damped; its maximum is one again.
+/// Replaces a message by the damped new one, scaled to the maximum one again.
 #[inline(always)]
-pub(crate) fn take<S: Semiring>(net: &MessageFactors<'_>, mu: &mut [f64], new: &[f64]) {
-    if net.damping == 0.0 {
+pub(crate) fn receive<S: Semiring>(factors: &MessageFactors<'_>, mu: &mut [f64], new: &[f64]) {
+    if factors.damping == 0.0 {
         mu.copy_from_slice(new);
         return;
     }
     let mut max = S::ZERO;
     for (mu, &new) in mu.iter_mut().zip(new) {
-        *mu = S::blend(*mu, new, net.damping);
+        *mu = S::blend(*mu, new, factors.damping);
         max = if *mu > max { *mu } else { max };
     }
     let inverse = S::inverse(max);
     mu.iter_mut().for_each(|mu| *mu = S::times(*mu, inverse));
 }
 
-/// Makes all μ of node `n` anew. `mu` and `new` are its own `[degree × labels]`, `lambda` that of all nodes.
+/// Updates all μ of node `n`. `mu` and `new` are those of the node, `[degree × labels]`; `lambda` is that of all nodes.
 #[inline(always)]
-pub(crate) fn receive<S: Semiring, const L: usize, const FMA: bool>(
-    net: &MessageFactors<'_>,
+pub(crate) fn update_mus<S: Semiring, const L: usize, const FMA: bool>(
+    factors: &MessageFactors<'_>,
     n: usize,
     lambda: &[f64],
     mu: &mut [f64],
     new: &mut [f64],
-) -> Tally {
-    let labels = card::<L>(net, n);
-    let mut tally = Tally::NONE;
-    for k in 0..net.shape.degree(n) {
-        let end = net.shape.incidence(n, k);
-        let lambda = &lambda[end.opposite..][..card::<L>(net, end.other as usize)];
-        let (mu, new) = (&mut mu[k * labels..(k + 1) * labels], &mut new[k * labels..(k + 1) * labels]);
-        tally = tally.and(arrive::<S, L, FMA>(net, end.edge, end.is_head, lambda, mu, new));
-        take::<S>(net, mu, new);
+) -> UpdateOutcome {
+    let n_labels = card::<L>(factors, n);
+    let mut outcome = UpdateOutcome::NONE;
+    for k in 0..factors.shape.degree(n) {
+        let end = factors.shape.incidence(n, k);
+        let own = k * n_labels..(k + 1) * n_labels;
+        let lambda = &lambda[end.opposite..][..card::<L>(factors, end.other as usize)];
+        let (mu, new) = (&mut mu[own.clone()], &mut new[own]);
+        outcome = outcome.and(update_mu::<S, L, FMA>(factors, end.edge, end.is_head, lambda, mu, new));
+        receive::<S>(factors, mu, new);
     }
-    tally
+    outcome
 }
