@@ -56,7 +56,9 @@ pub fn schema() -> Value {
     properties["defaults"] = method;
     properties["defaults"]["description"] =
         "What all methods have in common, unless they say otherwise.".into();
-    let quick = "What a quick run has instead: any part of the file.";
+    let presets = "Named pieces of the file: `\"@name\"` stands for the piece `name`.";
+    properties["presets"] = json!({ "type": "object", "description": presets });
+    let quick = "The parts of the file that a quick run has otherwise.";
     properties["quick"] = json!({ "type": "object", "description": quick });
     // A method may leave to `defaults` what it has in common with others.
     root["$defs"]["Method"]["required"] = json!([]);
@@ -99,7 +101,8 @@ fn of_kind(kind: &Kind) -> Value {
         table["required"] = [vec!["type".into()], required].concat().into();
         table
     });
-    let options: Vec<Value> = [json!({ "enum": names })].into_iter().chain(tables).collect();
+    let preset = json!({ "type": "string", "pattern": "^@", "description": "A piece of `presets`." });
+    let options: Vec<Value> = [json!({ "enum": names }), preset].into_iter().chain(tables).collect();
     json!({ "anyOf": options })
 }
 
@@ -112,6 +115,17 @@ fn settings(plugin: &Plugin) -> Value {
         schema.insert("additionalProperties".to_owned(), false.into());
     }
     in_place(&mut schema, &defs);
+    for (_, setting) in schema["properties"].as_object_mut().into_iter().flatten() {
+        let one = setting.take();
+        let each = json!({
+            "type": "object", "properties": { "each": { "type": "array", "items": one } }, "required": ["each"],
+            "additionalProperties": false, "description": "In an element of a list: one element for each value.",
+        });
+        *setting = json!({ "anyOf": [one, each] });
+        if let Some(description) = one.get("description") {
+            setting["description"] = description.clone();
+        }
+    }
     schema
 }
 

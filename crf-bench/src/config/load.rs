@@ -4,6 +4,7 @@ use crf_core::nearest;
 use toml::Value;
 
 use super::plan::Plan;
+use super::presets;
 use super::{ConfigFault, Experiment, KeyPath, Override};
 use crate::error::{Error, Result};
 use crate::located_toml::Document;
@@ -29,6 +30,7 @@ pub fn load(file: &Path, quick: bool, settings: &[Override]) -> Result<Plan> {
 pub fn parse(name: &str, text: &str, quick: bool, settings: &[Override]) -> Result<Plan> {
     let document = Document::parse(name, text)?;
     let mut config = document.value.clone();
+    presets::expand(&mut config).map_err(|fault| placed(&document, fault, false, &[]))?;
     let over = KeyPath::of(["quick"]).remove(&mut config);
     share(&document, &mut config)?;
     let mut plan = Plan::new(&config, true).map_err(|fault| placed(&document, fault, false, &[]))?;
@@ -95,8 +97,13 @@ pub(super) fn placed(document: &Document, fault: ConfigFault, quick: bool, setti
         [methods, _, rest @ ..] if methods == "methods" => KeyPath::of([DEFAULTS]).join(&KeyPath::of(rest)),
         _ => path.clone(),
     };
+    let named =
+        |path: &KeyPath| presets::origin(&document.value, path).filter(|path| document.contains(path));
     let path = match () {
         () if quick && document.contains(&over) => over,
+        () if !document.contains(&path) && named(&path).or_else(|| named(&shared)).is_some() => {
+            named(&path).or_else(|| named(&shared)).unwrap_or(path)
+        }
         () if !document.contains(&path) && document.contains(&shared) => shared,
         () => path,
     };

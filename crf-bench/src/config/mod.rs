@@ -10,6 +10,7 @@ mod json_schema;
 mod load;
 mod method;
 mod plan;
+mod presets;
 mod template_file;
 mod training;
 mod tune;
