@@ -4,6 +4,7 @@
 
 pub(crate) mod alphabet;
 pub(crate) mod dataset;
+pub(crate) mod dataset_builder;
 pub(crate) mod graph;
 pub(crate) mod packed_strings;
 pub(crate) mod schema;

@@ -9,7 +9,7 @@ use crate::data::sparse_rows::SparseRows;
 use crate::error::{Error, Result};
 use crate::features::encoding_chunks::{Encoded, EncodingChunk, EncodingChunks};
 use crate::features::feature_map::FeatureMap;
-use crate::features::spec::FittedEntry;
+use crate::features::fitted_entry::FittedEntry;
 
 /// Encoded data: every observation function's value at every node and edge, computed once.
 ///

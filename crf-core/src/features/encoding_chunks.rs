@@ -4,8 +4,8 @@ use crate::data::dataset::Dataset;
 use crate::data::graph::Shape;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result};
+use crate::features::fitted_entry::FittedEntry;
 use crate::features::prototype::{EncodedRows, Encoder};
-use crate::features::spec::FittedEntry;
 
 /// A piece has no more positions than this, and no more values than functions have on fewer.
 const POSITIONS: usize = 4096;

@@ -3,8 +3,9 @@ use std::ops::Range;
 
 use crate::data::dataset::Dataset;
 use crate::error::Result;
+use crate::features::fitted::FittedFeatures;
+use crate::features::fitted_entry::FittedEntry;
 use crate::features::prototype::EncodedRows;
-use crate::features::spec::{FittedEntry, FittedFeatures};
 
 /// How large encoded data and a feature map would become, found without making them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl FittedFeatures {
         for (i, piece) in pieces(data) {
             looked_at += piece.len();
             let x = data.sequence(i).part(piece);
-            for FittedEntry { encoder, .. } in self.parts().into_iter().flatten() {
+            for FittedEntry { encoder, .. } in self.entries().into_iter().flatten() {
                 let block = EncodedRows::of(&**encoder, &x);
                 for (_, value) in (0..block.len()).flat_map(|t| block.row(t)) {
                     ones += usize::from(value == 1.0);

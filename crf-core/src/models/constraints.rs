@@ -5,9 +5,10 @@ use crate::data::dataset::Dataset;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 use crate::features::encoded_dataset::EncodedDataset;
-use crate::features::spec::FittedFeatures;
+use crate::features::fitted::FittedFeatures;
 use crate::inference::potentials::{EdgeTables, Potentials, Tables};
 use crate::inference::scratch::Scratch;
+use crate::models::chunk_scheme::{ChunkPart, ChunkScheme};
 use crate::models::log_linear::LogLinear;
 use crate::models::model::{BoundModel, Model};
 use crate::plugin::{NameOr, name_or};
@@ -26,16 +27,6 @@ pub struct Constraints {
     pub never_first: Vec<String>,
     /// Labels that no sequence ends with.
     pub never_last: Vec<String>,
-}
-
-/// A way to write chunks as labels of positions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ChunkScheme {
-    /// `B-x` begins a chunk, `I-x` goes on with it, `O` is outside.
-    Bio,
-    /// As `bio`, and `E-x` ends a chunk of several positions, `S-x` is one of a single position.
-    Bioes,
 }
 
 impl<'de> NameOr<'de> for Constraints {
@@ -63,54 +54,6 @@ impl<'de> Deserialize<'de> for Constraints {
     }
 }
 
-/// The part of a chunk that a label stands for, and the kind of chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece<'a> {
-    Outside,
-    Begin(&'a str),
-    Inside(&'a str),
-    End(&'a str),
-    Single(&'a str),
-}
-
-impl ChunkScheme {
-    fn piece(self, label: &str) -> Result<Piece<'_>> {
-        let piece = match label.split_once('-') {
-            None if label == "O" => Some(Piece::Outside),
-            Some(("B", kind)) => Some(Piece::Begin(kind)),
-            Some(("I", kind)) => Some(Piece::Inside(kind)),
-            Some(("E", kind)) if self == ChunkScheme::Bioes => Some(Piece::End(kind)),
-            Some(("S", kind)) if self == ChunkScheme::Bioes => Some(Piece::Single(kind)),
-            _ => None,
-        };
-        piece.ok_or_else(|| {
-            let want = match self {
-                ChunkScheme::Bio => "a scheme whose labels the data have: `O`, `B-…` and `I-…` for `bio`",
-                ChunkScheme::Bioes => {
-                    "a scheme whose labels the data have: `O`, `B-…`, `I-…`, `E-…` and `S-…` for `bioes`"
-                }
-            };
-            Error::setting("constraints", want, format!("the label `{label}`"))
-        })
-    }
-
-    /// Whether a chunk goes on after `piece`, must go on, and of which kind it is.
-    fn goes_on<'a>(self, piece: Piece<'a>) -> (Option<&'a str>, bool) {
-        match piece {
-            Piece::Begin(kind) | Piece::Inside(kind) => (Some(kind), self == ChunkScheme::Bioes),
-            Piece::Outside | Piece::End(_) | Piece::Single(_) => (None, false),
-        }
-    }
-
-    fn may_follow(self, before: Piece<'_>, after: Piece<'_>) -> bool {
-        let (open, must) = self.goes_on(before);
-        match after {
-            Piece::Inside(kind) | Piece::End(kind) => open == Some(kind),
-            Piece::Outside | Piece::Begin(_) | Piece::Single(_) => !must,
-        }
-    }
-}
-
 impl Constraints {
     /// The constraints in numbers of labels; names that no label has are errors.
     pub fn resolve(&self, schema: &Schema) -> Result<Forbidden> {
@@ -122,15 +65,14 @@ impl Constraints {
         let mut forbidden =
             Forbidden { n_labels: n, pairs: vec![false; n * n], first: vec![false; n], last: vec![false; n] };
         if let Some(scheme) = self.scheme {
-            let pieces =
-                labels.names().iter().map(|label| scheme.piece(label)).collect::<Result<Vec<_>>>()?;
-            for (i, &before) in pieces.iter().enumerate() {
-                for (j, &after) in pieces.iter().enumerate() {
+            let parts = labels.names().iter().map(|label| scheme.part(label)).collect::<Result<Vec<_>>>()?;
+            for (i, &before) in parts.iter().enumerate() {
+                for (j, &after) in parts.iter().enumerate() {
                     forbidden.pairs[i * n + j] = !scheme.may_follow(before, after);
                 }
                 // The ends of a sequence are outside of every chunk.
-                forbidden.first[i] = !scheme.may_follow(Piece::Outside, before);
-                forbidden.last[i] = !scheme.may_follow(before, Piece::Outside);
+                forbidden.first[i] = !scheme.may_follow(ChunkPart::Outside, before);
+                forbidden.last[i] = !scheme.may_follow(before, ChunkPart::Outside);
             }
         }
         let number = |name: &String| schema.label(0, name).map(|label| label as usize);

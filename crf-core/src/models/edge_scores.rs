@@ -1,7 +1,8 @@
 use crate::Label;
 use crate::data::graph::offsets;
 use crate::features::encoded_dataset::EncodedDataset;
-use crate::features::feature_map::{FeatureMap, FeatureSet};
+use crate::features::feature_map::FeatureMap;
+use crate::features::feature_set::FeatureSet;
 use crate::inference::potentials::{EdgeTables, Tables};
 
 /// No more numbers than this stand in shared tables: every worker keeps what it makes of them, every shard their sums.

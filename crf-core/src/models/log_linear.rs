@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::features::encoded_dataset::EncodedDataset;
-use crate::features::feature_map::{FeatureMap, FeatureSet};
-use crate::features::spec::FittedFeatures;
+use crate::features::feature_map::FeatureMap;
+use crate::features::feature_set::FeatureSet;
+use crate::features::fitted::FittedFeatures;
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
 use crate::models::constant_scores::ConstantScores;

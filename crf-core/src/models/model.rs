@@ -2,7 +2,7 @@ use std::fmt::Debug;
 
 use crate::error::Result;
 use crate::features::encoded_dataset::EncodedDataset;
-use crate::features::spec::FittedFeatures;
+use crate::features::fitted::FittedFeatures;
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
 use crate::models::log_linear::LogLinear;

@@ -1,3 +1,11 @@
+mod compiler;
+mod language;
+mod objects;
+mod parser;
+mod plan;
+mod printer;
+mod syntax;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -7,7 +15,7 @@ use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
-use crate::features::relational::{Functions, Rules};
+use language::{Functions, Rules};
 
 /// Functions of objects and their relations, a rule for many: `speed(i)<k for i in robot, k in 5..100 step 5`.
 ///

@@ -45,20 +45,16 @@
 //! `dist(robot2, robot1)` among them. Steps are computed in pieces of a sequence, a column at a time, and a column
 //! lives until the last step that reads it: an encoding costs one pass and memory in proportion to its non-zeros.
 
-mod compiler;
-mod objects;
-mod parser;
-mod plan;
-mod syntax;
-
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use self::compiler::{Compiler, Scope};
-use self::objects::{Bindings, Bound, Objects};
-use self::plan::{Columns, PIECE, Plan};
-use self::syntax::{Domain, Printed, Rule};
+use super::compiler::{Compiler, Scope};
+use super::objects::{Bindings, Bound, Objects};
+use super::parser;
+use super::plan::{Columns, PIECE, Plan};
+use super::printer::Printed;
+use super::syntax::{Domain, Rule};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::packed_strings::PackedStrings;
 use crate::data::schema::Schema;
@@ -67,7 +63,7 @@ use crate::features::label_pattern::{LabelPattern, Labels};
 use crate::features::prototype::{EncodedRows, Observation};
 
 /// Rules and definitions, read but not yet about any data.
-pub(crate) struct Rules<'a> {
+pub(super) struct Rules<'a> {
     texts: &'a [String],
     rules: Vec<Rule>,
     define: &'a [String],
@@ -76,7 +72,7 @@ pub(crate) struct Rules<'a> {
 
 impl<'a> Rules<'a> {
     /// Reads rules; what is wrong with one is said with its column.
-    pub(crate) fn read(
+    pub(super) fn read(
         texts: &'a [String],
         define: &'a [String],
         classes: &'a BTreeMap<String, Vec<String>>,
@@ -87,7 +83,7 @@ impl<'a> Rules<'a> {
     }
 
     /// How many ways there are to give the variables their values; functions that are equal count several times.
-    pub(crate) fn count(&self, schema: &Schema) -> Result<usize> {
+    pub(super) fn count(&self, schema: &Schema) -> Result<usize> {
         let objects = Objects::new(schema, self.classes)?;
         let mut n = 0;
         for (rule, text) in self.rules.iter().zip(self.texts) {
@@ -100,7 +96,7 @@ impl<'a> Rules<'a> {
     }
 
     /// The functions that the rules stand for on data of a schema, at most `most`.
-    pub(crate) fn expand(&self, schema: &Schema, most: u32) -> Result<Functions> {
+    pub(super) fn expand(&self, schema: &Schema, most: u32) -> Result<Functions> {
         let objects = Objects::new(schema, self.classes)?;
         let mut compiler = Compiler::new(&objects, self.define)?;
         let mut functions = Functions::default();
@@ -196,7 +192,7 @@ fn either(a: Labels, b: Labels) -> Labels {
 
 /// The functions of rules, bound to the channels of a schema.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Functions {
+pub(super) struct Functions {
     plan: Plan,
     steps: Vec<u32>, // [functions]
     labels: Vec<Labels>,
@@ -204,7 +200,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    pub(crate) fn observations(&self) -> Vec<Observation> {
+    pub(super) fn observations(&self) -> Vec<Observation> {
         let parts = self.steps.iter().zip(&self.labels).zip(self.names.iter());
         let observation = |((&step, labels), name): ((&u32, &Labels), &str)| Observation {
             constant: self.plan.constant(step),
@@ -215,30 +211,30 @@ impl Functions {
     }
 
     /// How many functions there are, if all are for all labels and none is constant.
-    pub(crate) fn plain(&self) -> Option<usize> {
+    pub(super) fn plain(&self) -> Option<usize> {
         let plain = self.labels.iter().all(Option::is_none)
             && self.steps.iter().all(|&step| self.plan.constant(step).is_none());
         plain.then_some(self.steps.len())
     }
 
     /// Normalises by what the training data have.
-    pub(crate) fn fit(&mut self, train: &Dataset) -> Result<()> {
+    pub(super) fn fit(&mut self, train: &Dataset) -> Result<()> {
         self.plan.fit(train)
     }
 
     /// Rejects lists that do not fit each other, steps that read later ones, and channels that are not real numbers.
-    pub(crate) fn check(&self, schema: &Schema) -> Result<()> {
+    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
         let n = self.steps.len();
         fits(self.labels.len() == n && self.names.len() == n)?;
         fits(self.steps.iter().all(|&step| (step as usize) < self.plan.len()))?;
         self.plan.check(schema)
     }
 
-    pub(crate) fn reach(&self) -> (usize, usize) {
+    pub(super) fn reach(&self) -> (usize, usize) {
         self.plan.reach()
     }
 
-    pub(crate) fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
+    pub(super) fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         let mut function_of = vec![None; self.plan.len()];
         for (g, &step) in (0_u32..).zip(&self.steps) {
             function_of[step as usize] = self.plan.constant(step).is_none().then_some(g);
