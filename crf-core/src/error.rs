@@ -94,7 +94,7 @@ pub fn require(ok: bool, key: &str, want: &str, got: impl Display) -> Result<()>
 }
 
 /// Fails unless what was read from a file fits together.
-pub(crate) fn fits(ok: bool) -> Result<()> {
+pub(crate) fn require_consistent(ok: bool) -> Result<()> {
     if ok { Ok(()) } else { Err(Error::data("the stored features do not fit each other or their schema")) }
 }
 

@@ -62,9 +62,16 @@ impl Dataset {
             ChannelKind::Bag(_) => Column::Bag(SparseRows::default()),
         });
         let columns = columns.collect();
-        let (starts, labels, weights, graphs) = (vec![0], Vec::new(), Vec::new(), Vec::new());
-        let (foreign, unseen) = (Alphabet::default(), vec![Alphabet::default(); schema.channels().len()]);
-        Dataset { schema, starts, columns, labels, weights, graphs, foreign, unseen }
+        Dataset {
+            starts: vec![0],
+            columns,
+            labels: Vec::new(),
+            weights: Vec::new(),
+            graphs: Vec::new(),
+            foreign: Alphabet::default(),
+            unseen: vec![Alphabet::default(); schema.channels().len()],
+            schema,
+        }
     }
 
     /// What the positions carry.

@@ -55,18 +55,18 @@ impl DatasetBuilder {
     /// Adds a position with one value per channel to the open sequence.
     pub fn push(&mut self, values: &[Value<'_>], label: Option<Label>) -> Result<()> {
         let data = &mut self.data;
-        let place = |data: &Dataset| {
+        let location = |data: &Dataset| {
             let start = data.starts[data.starts.len() - 1];
             format!("sequence {}, position {}", data.starts.len(), data.labels.len() - start + 1)
         };
         if values.len() != data.columns.len() {
             let (got, want) = (values.len(), data.columns.len());
             return Err(
-                Error::data(format!("expected {want} values, one per channel, got {got}")).at(place(data))
+                Error::data(format!("expected {want} values, one per channel, got {got}")).at(location(data))
             );
         }
         for (c, value) in values.iter().enumerate() {
-            let name = || format!("{}, channel `{}`", place(data), data.schema.channels()[c].name);
+            let name = || format!("{}, channel `{}`", location(data), data.schema.channels()[c].name);
             match (value, &data.columns[c]) {
                 (Value::Real(x), Column::Real(_)) if !x.is_finite() => {
                     return Err(Error::NotFinite(format!("got {x}; give every position a number")).at(name()));
@@ -132,12 +132,12 @@ impl DatasetBuilder {
         let start = data.starts[data.starts.len() - 1];
         for (n, label) in data.labels[start..].iter().enumerate() {
             if let Some(label) = label.filter(|&label| label < FOREIGN && label as usize >= n_labels(n)) {
-                let place = format!("sequence {}, position {}", data.starts.len(), n + 1);
+                let location = format!("sequence {}, position {}", data.starts.len(), n + 1);
                 return Err(Error::data(format!(
                     "label number {label}, but there are {} labels",
                     n_labels(n)
                 ))
-                .at(place));
+                .at(location));
             }
         }
         if graph.is_some() == data.graphs.is_empty() && !data.weights.is_empty() {

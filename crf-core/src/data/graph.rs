@@ -29,38 +29,38 @@ pub struct Incidence {
 
 /// The nodes and edges of one instance that is not a chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Plain", into = "Plain")]
+#[serde(try_from = "StoredGraph", into = "StoredGraph")]
 pub struct Graph {
     kinds: Vec<u16>,
     edges: Vec<Edge>,
-    cards: Vec<u32>,            // [nodes] labels of each node
-    node_offset: Vec<usize>,    // [nodes + 1] where a node's labels start in an array over all of them
-    edge_offset: Vec<usize>,    // [edges + 1] where an edge's table starts in an array over all of them
-    incidence: Vec<Incidence>,  // [2 × edges] the ends of all edges, node by node
-    incidence_at: Vec<usize>,   // [nodes + 1] where a node's ends start
-    message_offset: Vec<usize>, // [nodes + 1] where a node's messages start
+    cards: Vec<u32>,              // [nodes] labels of each node
+    node_offset: Vec<usize>,      // [nodes + 1] where a node's labels start in an array over all of them
+    edge_offset: Vec<usize>,      // [edges + 1] where an edge's table starts in an array over all of them
+    incidence: Vec<Incidence>,    // [2 × edges] the ends of all edges, node by node
+    incidence_offset: Vec<usize>, // [nodes + 1] where a node's ends start
+    message_offset: Vec<usize>,   // [nodes + 1] where a node's messages start
 }
 
 /// What a graph is stored as; reading it back passes the checks again.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Plain {
+struct StoredGraph {
     kinds: Vec<u16>,
     cards: Vec<u32>,
     edges: Vec<Edge>,
 }
 
-impl From<Graph> for Plain {
+impl From<Graph> for StoredGraph {
     fn from(graph: Graph) -> Self {
-        Plain { kinds: graph.kinds, cards: graph.cards, edges: graph.edges }
+        StoredGraph { kinds: graph.kinds, cards: graph.cards, edges: graph.edges }
     }
 }
 
-impl TryFrom<Plain> for Graph {
+impl TryFrom<StoredGraph> for Graph {
     type Error = Error;
 
-    fn try_from(plain: Plain) -> Result<Self> {
-        Graph::build(plain.kinds, plain.cards, plain.edges)
+    fn try_from(stored: StoredGraph) -> Result<Self> {
+        Graph::build(stored.kinds, stored.cards, stored.edges)
     }
 }
 
@@ -132,7 +132,7 @@ impl Graph {
         edges.iter().flat_map(|e| [e.u, e.v]).for_each(|n| degrees[n as usize] += 1);
         let message_offset =
             offsets(degrees.iter().zip(&cards).map(|(&degree, &card)| degree * card as usize));
-        let incidence_at = offsets(degrees);
+        let incidence_offset = offsets(degrees);
         let mut incidence =
             vec![Incidence { edge: 0, other: 0, opposite: 0, is_head: false }; 2 * edges.len()];
         let mut filled = vec![0; cards.len()];
@@ -140,12 +140,21 @@ impl Graph {
             for (n, other, is_head) in [(edge.u, edge.v, false), (edge.v, edge.u, true)] {
                 let opposite = message_offset[other as usize]
                     + card(other) * (filled[other as usize] - usize::from(is_head));
-                incidence[incidence_at[n as usize] + filled[n as usize]] =
+                incidence[incidence_offset[n as usize] + filled[n as usize]] =
                     Incidence { edge: e as u32, other, opposite, is_head };
                 filled[n as usize] += 1;
             }
         }
-        Ok(Graph { kinds, edges, cards, node_offset, edge_offset, incidence, incidence_at, message_offset })
+        Ok(Graph {
+            kinds,
+            edges,
+            cards,
+            node_offset,
+            edge_offset,
+            incidence,
+            incidence_offset,
+            message_offset,
+        })
     }
 
     /// The kind of each node.
@@ -161,13 +170,13 @@ impl Graph {
 
 /// Running sums with a leading zero: where each of several pieces starts, and where the last one ends.
 pub fn offsets(sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
-    let mut at = vec![0];
+    let mut offsets = vec![0];
     let mut end: usize = 0;
     for size in sizes {
         end = end.saturating_add(size);
-        at.push(end);
+        offsets.push(end);
     }
-    at
+    offsets
 }
 
 /// The graph of one instance: a chain, which needs no arrays, or any other.
@@ -260,7 +269,7 @@ impl Shape<'_> {
     pub fn degree(&self, n: usize) -> usize {
         match self {
             Shape::Chain { len, .. } => usize::from(n > 0) + usize::from(n + 1 < *len),
-            Shape::Graph(graph) => graph.incidence_at[n + 1] - graph.incidence_at[n],
+            Shape::Graph(graph) => graph.incidence_offset[n + 1] - graph.incidence_offset[n],
         }
     }
 
@@ -277,7 +286,7 @@ impl Shape<'_> {
                 let opposite = self.message_offset(other) + from_left * labels;
                 Incidence { edge: edge as u32, other: other as u32, opposite, is_head }
             }
-            Shape::Graph(graph) => graph.incidence[graph.incidence_at[n] + k],
+            Shape::Graph(graph) => graph.incidence[graph.incidence_offset[n] + k],
         }
     }
 

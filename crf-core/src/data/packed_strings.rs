@@ -76,7 +76,8 @@ impl<'de> Deserialize<'de> for PackedStrings {
             return Ok(Vec::<String>::deserialize(deserializer)?.iter().collect());
         }
         let Packed::<String> { text, lengths } = Packed::deserialize(deserializer)?;
-        let (mut ends, mut end) = (Vec::with_capacity(lengths.len()), 0_usize);
+        let mut ends = Vec::with_capacity(lengths.len());
+        let mut end: usize = 0;
         for length in lengths {
             end = end.saturating_add(length as usize);
             ends.push(end);

@@ -15,8 +15,13 @@ pub struct SparseRows {
 
 impl Default for SparseRows {
     fn default() -> Self {
-        let (one_columns, value_columns, values) = (Vec::new(), Vec::new(), Vec::new());
-        SparseRows { one_starts: vec![0], one_columns, value_starts: vec![0], value_columns, values }
+        SparseRows {
+            one_starts: vec![0],
+            one_columns: Vec::new(),
+            value_starts: vec![0],
+            value_columns: Vec::new(),
+            values: Vec::new(),
+        }
     }
 }
 
@@ -74,19 +79,21 @@ impl SparseRows {
 
     /// The matrix turned over: a row for each of so many columns, which lists the rows in which it is not zero, ascending.
     pub fn transposed(&self, n_columns: usize) -> SparseRows {
-        let one_starts = starts(&self.one_columns, n_columns);
-        let value_starts = starts(&self.value_columns, n_columns);
-        let [mut one_at, mut value_at] = [one_starts.clone(), value_starts.clone()];
+        let one_starts = column_starts(&self.one_columns, n_columns);
+        let value_starts = column_starts(&self.value_columns, n_columns);
+        let [mut one_offsets, mut value_offsets] = [one_starts.clone(), value_starts.clone()];
         let mut one_columns = vec![0; self.one_columns.len()];
-        let (mut value_columns, mut values) = (vec![0; self.values.len()], vec![0.0; self.values.len()]);
+        let mut value_columns = vec![0; self.values.len()];
+        let mut values = vec![0.0; self.values.len()];
         for r in 0..self.len() {
             for &column in self.ones(r) {
-                one_columns[next(&mut one_at[column as usize])] = r as u32;
+                one_columns[take_next(&mut one_offsets[column as usize])] = r as u32;
             }
-            let (columns, of_row) = self.valued(r);
-            for (&column, &value) in columns.iter().zip(of_row) {
-                let at = next(&mut value_at[column as usize]);
-                (value_columns[at], values[at]) = (r as u32, value);
+            let (columns, row_values) = self.valued(r);
+            for (&column, &value) in columns.iter().zip(row_values) {
+                let k = take_next(&mut value_offsets[column as usize]);
+                value_columns[k] = r as u32;
+                values[k] = value;
             }
         }
         SparseRows { one_starts, one_columns, value_starts, value_columns, values }
@@ -141,17 +148,17 @@ impl SparseRows {
 }
 
 /// Where the entries of each column start once they stand by column.
-fn starts(columns: &[u32], n_columns: usize) -> Vec<usize> {
-    let mut starts = vec![0; n_columns + 1];
-    columns.iter().for_each(|&column| starts[column as usize + 1] += 1);
-    (0..n_columns).for_each(|column| starts[column + 1] += starts[column]);
-    starts
+fn column_starts(columns: &[u32], n_columns: usize) -> Vec<usize> {
+    let mut column_starts = vec![0; n_columns + 1];
+    columns.iter().for_each(|&column| column_starts[column as usize + 1] += 1);
+    (0..n_columns).for_each(|column| column_starts[column + 1] += column_starts[column]);
+    column_starts
 }
 
 /// A place, and on to the one behind it.
-fn next(at: &mut usize) -> usize {
-    *at += 1;
-    *at - 1
+fn take_next(offset: &mut usize) -> usize {
+    *offset += 1;
+    *offset - 1
 }
 
 #[cfg(test)]
@@ -165,14 +172,14 @@ mod tests {
             prop::collection::btree_map(0..7_u32, prop_oneof![Just(1.0), Just(2.5), Just(-1.0)], 0..5), 0..9)) {
             let mut matrix = SparseRows::default();
             rows.iter().for_each(|row| matrix.push(row.iter().map(|(&column, &value)| (column, value))));
-            let turned = matrix.transposed(7);
+            let transposed = matrix.transposed(7);
             for (r, row) in rows.iter().enumerate() {
                 for column in 0..7 {
-                    let found = turned.row(column as usize).find(|(at, _)| *at == r as u32);
+                    let found = transposed.row(column as usize).find(|(at, _)| *at == r as u32);
                     prop_assert_eq!(found.map(|(_, value)| value), row.get(&column).copied());
                 }
             }
-            prop_assert_eq!(turned.transposed(rows.len()), matrix);
+            prop_assert_eq!(transposed.transposed(rows.len()), matrix);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::models::model::Model;
 #[derive(Debug)]
 pub struct EvaluationContext<'a> {
     answers: Evaluation,
-    source: Option<Source<'a>>,
+    source: Option<EvaluatedModel<'a>>,
     reference_inference: Option<&'a dyn Inference>,
     trace: Option<&'a Trace>,
     reference: OnceCell<Evaluation>,
@@ -24,7 +24,7 @@ pub struct EvaluationContext<'a> {
 
 /// The model and the data of an evaluation.
 #[derive(Debug, Clone, Copy)]
-struct Source<'a> {
+struct EvaluatedModel<'a> {
     model: &'a dyn Model,
     encoded: &'a EncodedDataset,
     inference: &'a dyn Inference,
@@ -40,7 +40,7 @@ impl<'a> EvaluationContext<'a> {
         decode: Decode,
     ) -> Result<Self> {
         let answers = evaluate(model, encoded, inference, decode)?;
-        let source = Some(Source { model, encoded, inference, decode });
+        let source = Some(EvaluatedModel { model, encoded, inference, decode });
         Ok(EvaluationContext { source, ..answers.into() })
     }
 
@@ -67,8 +67,8 @@ impl<'a> EvaluationContext<'a> {
     /// The answers of the reference inference for the same model and data.
     pub fn reference(&self) -> Result<&Evaluation> {
         let none = || Error::data("there is no reference inference to compare the answers with");
-        once(&self.reference, || {
-            let Source { model, encoded, decode, .. } = self.source.ok_or_else(none)?;
+        get_or_compute(&self.reference, || {
+            let EvaluatedModel { model, encoded, decode, .. } = self.source.ok_or_else(none)?;
             evaluate(model, encoded, self.reference_inference.ok_or_else(none)?, decode)
         })
     }
@@ -82,8 +82,8 @@ impl<'a> EvaluationContext<'a> {
     /// The most likely labelling of each sequence as a whole, however the answers were decoded.
     pub fn viterbi(&self) -> Result<&[Label]> {
         let none = || Error::data("the labels that are most likely as a whole were not looked for");
-        let labels = once(&self.viterbi, || {
-            let Source { model, encoded, inference, .. } = self.source.ok_or_else(none)?;
+        let labels = get_or_compute(&self.viterbi, || {
+            let EvaluatedModel { model, encoded, inference, .. } = self.source.ok_or_else(none)?;
             let bound = model.bind(encoded)?;
             let found = predict(&*bound, encoded, inference, Query::Labels(Decode::Viterbi))?;
             Ok(found.into_iter().flat_map(|prediction| prediction.labels).collect())
@@ -94,8 +94,9 @@ impl<'a> EvaluationContext<'a> {
     /// The parameters of the model in words, with their values.
     pub fn parameters(&self) -> Result<&[(String, f64)]> {
         let none = || Error::data("the model is not known, so it has no parameters to be shown");
-        let parameters = once(&self.parameters, || {
-            let (source, mut parameters) = (self.source.ok_or_else(none)?, Vec::new());
+        let parameters = get_or_compute(&self.parameters, || {
+            let source = self.source.ok_or_else(none)?;
+            let mut parameters = Vec::new();
             source.model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
             Ok(parameters)
         });
@@ -109,7 +110,7 @@ impl<'a> EvaluationContext<'a> {
 }
 
 /// The content of a cell, computed if it is empty.
-fn once<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> Result<T>) -> Result<&T> {
+fn get_or_compute<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(known) = cell.get() {
         return Ok(known);
     }

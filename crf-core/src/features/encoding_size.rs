@@ -21,28 +21,30 @@ pub struct EncodingSize {
 }
 
 /// So many pieces of so many positions are encoded to see how many values are not zero.
-const PIECES: usize = 16;
-const PIECE: usize = 32;
+const SAMPLES: usize = 16;
+const SAMPLE_LEN: usize = 32;
 
 impl FittedFeatures {
     /// What it would take to encode `data`, judged by a few pieces of it.
     pub fn estimate(&self, data: &Dataset) -> Result<EncodingSize> {
         let map = self.candidates()?;
         let functions = map.state().n_observations() + map.transition().n_observations();
-        let (mut ones, mut others, mut looked_at) = (0, 0, 0);
-        for (i, piece) in pieces(data) {
-            looked_at += piece.len();
-            let x = data.sequence(i).part(piece);
+        let mut ones = 0;
+        let mut others = 0;
+        let mut n_sampled = 0;
+        for (i, sample) in samples(data) {
+            n_sampled += sample.len();
+            let x = data.sequence(i).part(sample);
             for FittedEntry { encoder, .. } in self.entries().into_iter().flatten() {
-                let block = EncodedRows::of(&**encoder, &x);
-                for (_, value) in (0..block.len()).flat_map(|t| block.row(t)) {
+                let rows = EncodedRows::encode(&**encoder, &x);
+                for (_, value) in (0..rows.len()).flat_map(|t| rows.row(t)) {
                     ones += usize::from(value == 1.0);
                     others += usize::from(value != 1.0);
                 }
             }
         }
         let n = data.n_positions();
-        let scaled = |count: usize, n: usize| (count as f64 * n as f64 / looked_at.max(1) as f64) as usize;
+        let scaled = |count: usize, n: usize| (count as f64 * n as f64 / n_sampled.max(1) as f64) as usize;
         let entries = scaled(ones + others, n);
         // A one takes 4 bytes and any other value 12; sequences are encoded in pieces, which take little beside the result.
         let bytes = 4 * scaled(ones, n) + 12 * scaled(others, n);
@@ -51,15 +53,15 @@ impl FittedFeatures {
 }
 
 /// Pieces of sequences at equal distances, or all of a small dataset.
-fn pieces(data: &Dataset) -> impl Iterator<Item = (usize, Range<usize>)> {
-    let step = (data.n_positions() / PIECES).max(PIECE);
+fn samples(data: &Dataset) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let step = (data.n_positions() / SAMPLES).max(SAMPLE_LEN);
     (0..data.len()).flat_map(move |i| {
         let range = data.range(i);
         // The first piece of the sequence is the first that begins in it, counted over all sequences.
         let first = range.start.next_multiple_of(step);
         (first..range.end).step_by(step).map(move |start| {
             let start = start - range.start;
-            (i, start..range.len().min(start + PIECE))
+            (i, start..range.len().min(start + SAMPLE_LEN))
         })
     })
 }

@@ -83,7 +83,7 @@ impl FeatureMap {
             None => (self.state.function_of(feature), Target::State(self.state.target(feature))),
             Some(k) => {
                 let g = self.transition.function_of(k);
-                let (_, columns) = self.schema.table_shape(self.transition.owner(g));
+                let (_, columns) = self.schema.table_shape(self.transition.scope(g));
                 let pair = self.transition.target(k) as usize;
                 (g, Target::Transition((pair / columns) as u32, (pair % columns) as u32))
             }
@@ -102,20 +102,20 @@ impl FeatureMap {
         }
         let (g, target) = self.feature(feature);
         let label = |kind: u16, label| self.schema.kinds()[kind as usize].labels.name(label);
-        let (links, target) = match target {
-            Target::State(y) => (&self.state, format!("y={}", label(self.state.owner(g), y))),
+        let (features, target) = match target {
+            Target::State(y) => (&self.state, format!("y={}", label(self.state.scope(g), y))),
             Target::Transition(before, now) => {
-                let relation = &self.schema.relations()[self.transition.owner(g) as usize];
-                let of = if self.schema.relations().len() > 1 {
+                let relation = &self.schema.relations()[self.transition.scope(g) as usize];
+                let prefix = if self.schema.relations().len() > 1 {
                     format!("{}: ", relation.name)
                 } else {
                     String::new()
                 };
                 let (before, now) = (label(relation.tail, before), label(relation.head, now));
-                (&self.transition, format!("{of}y'={before} ∧ y={now}"))
+                (&self.transition, format!("{prefix}y'={before} ∧ y={now}"))
             }
         };
-        match links.name(g) {
+        match features.name(g) {
             "1" => target,
             name => format!("{target} ∧ {name}"),
         }

@@ -16,7 +16,7 @@ use crate::numeric::serde_numbers;
 
 /// The features of one kind of link, by observation function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[serde(try_from = "StoredFeatureSet", into = "StoredFeatureSet")]
 pub struct FeatureSet {
     functions: Arc<Functions>,
     starts: Vec<usize>, // [functions + 1]
@@ -31,17 +31,20 @@ struct Functions {
     schema: Arc<Schema>,
     encoders: Vec<Arc<dyn Encoder>>,
     names: OnceLock<PackedStrings>, // spelt when they are first asked for
-    owners: Vec<u16>,               // kind of node, or relation
+    scopes: Vec<u16>,               // kind of node, or relation
     constant: Vec<bool>,            // whether it has one value everywhere
     groups: Vec<u32>,               // which functions exclude each other; all different otherwise
 }
 
 impl Functions {
-    fn new(schema: &Arc<Schema>, parts: &[FittedEntry]) -> Result<Self> {
-        let (mut owners, mut constant, mut groups, mut n_groups) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        for FittedEntry { owner, encoder, .. } in parts {
-            if let Some(n) = encoder.plain() {
-                groups.extend((0..n).map(|_| fresh(&mut n_groups)));
+    fn new(schema: &Arc<Schema>, entries: &[FittedEntry]) -> Result<Self> {
+        let mut scopes = Vec::new();
+        let mut constant = Vec::new();
+        let mut groups = Vec::new();
+        let mut n_groups = 0;
+        for FittedEntry { scope, encoder, .. } in entries {
+            if let Some(n) = encoder.n_plain_functions() {
+                groups.extend((0..n).map(|_| next_group(&mut n_groups)));
                 constant.resize(groups.len(), false);
             } else {
                 // Numbers of groups mean something within one encoder only.
@@ -49,22 +52,22 @@ impl Functions {
                 for Observation { group, constant: value, .. } in encoder.observations(schema) {
                     constant.push(value.is_some());
                     groups.push(match group {
-                        Some(group) => *group_of.entry(group).or_insert_with(|| fresh(&mut n_groups)),
-                        None => fresh(&mut n_groups),
+                        Some(group) => *group_of.entry(group).or_insert_with(|| next_group(&mut n_groups)),
+                        None => next_group(&mut n_groups),
                     });
                 }
             }
-            owners.resize(groups.len(), *owner);
+            scopes.resize(groups.len(), *scope);
             if u32::try_from(groups.len()).is_err() {
                 return Err(Error::data("more than 2³² observation functions"));
             }
         }
-        let encoders = parts.iter().map(|part| part.encoder.clone()).collect();
-        Ok(Functions { schema: schema.clone(), encoders, names: OnceLock::new(), owners, constant, groups })
+        let encoders = entries.iter().map(|entry| entry.encoder.clone()).collect();
+        Ok(Functions { schema: schema.clone(), encoders, names: OnceLock::new(), scopes, constant, groups })
     }
 
     fn len(&self) -> usize {
-        self.owners.len()
+        self.scopes.len()
     }
 
     fn names(&self) -> &PackedStrings {
@@ -81,7 +84,7 @@ impl Default for Functions {
             schema: Schema::nothing(),
             encoders: Vec::new(),
             names: OnceLock::new(),
-            owners: Vec::new(),
+            scopes: Vec::new(),
             constant: Vec::new(),
             groups: Vec::new(),
         }
@@ -90,7 +93,7 @@ impl Default for Functions {
 
 impl PartialEq for Functions {
     fn eq(&self, other: &Self) -> bool {
-        self.owners == other.owners
+        self.scopes == other.scopes
             && self.constant == other.constant
             && self.groups == other.groups
             && self.names() == other.names()
@@ -99,24 +102,24 @@ impl PartialEq for Functions {
 
 /// Links as a file has them.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredFeatureSet {
     #[serde(with = "serde_numbers")]
     counts: Vec<u32>, // [functions] how many features each has
     #[serde(with = "serde_numbers")]
     targets: Vec<u32>,
 }
 
-impl From<FeatureSet> for Stored {
+impl From<FeatureSet> for StoredFeatureSet {
     fn from(FeatureSet { starts, targets, .. }: FeatureSet) -> Self {
         let counts = starts.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect();
-        Stored { counts, targets }
+        StoredFeatureSet { counts, targets }
     }
 }
 
-impl TryFrom<Stored> for FeatureSet {
+impl TryFrom<StoredFeatureSet> for FeatureSet {
     type Error = Error;
 
-    fn try_from(Stored { counts, targets }: Stored) -> Result<Self> {
+    fn try_from(StoredFeatureSet { counts, targets }: StoredFeatureSet) -> Result<Self> {
         let starts = offsets(counts.iter().map(|&count| count as usize));
         if starts[counts.len()] != targets.len() {
             return Err(Error::data("the lists of a feature map do not fit each other"));
@@ -127,47 +130,51 @@ impl TryFrom<Stored> for FeatureSet {
 
 impl FeatureSet {
     /// Ties every function to all its targets, or to those that fit its patterns; of these, where a config asks for
-    /// observed ones, to those with which `show` sees it, if there is something to show.
+    /// observed ones, to those with which `observe` sees it, if there is something to show.
     pub(crate) fn new(
         schema: &Arc<Schema>,
-        parts: &[FittedEntry],
+        entries: &[FittedEntry],
         n_targets: impl Fn(u16) -> usize,
-        fitting: impl Fn(&LabelPattern, u16) -> Result<Vec<u32>>,
-        show: Option<impl FnOnce(&mut dyn FnMut(u32, u16, u32))>,
+        matching_targets: impl Fn(&LabelPattern, u16) -> Result<Vec<u32>>,
+        observe: Option<impl FnOnce(&mut dyn FnMut(u32, u16, u32))>,
     ) -> Result<Self> {
-        let functions = Functions::new(schema, parts)?;
-        let (n_functions, owners) = (functions.len(), &functions.owners);
-        let all = offsets(owners.iter().map(|&owner| n_targets(owner)));
-        let observed = parts.iter().flat_map(|part| {
-            let observed = part.pairs == Pairs::Observed && show.is_some();
-            std::iter::repeat_n(observed, part.encoder.constants(schema).0)
+        let functions = Functions::new(schema, entries)?;
+        let (n_functions, scopes) = (functions.len(), &functions.scopes);
+        let bit_offsets = offsets(scopes.iter().map(|&scope| n_targets(scope)));
+        let observed = entries.iter().flat_map(|entry| {
+            let observed = entry.pairs == Pairs::Observed && observe.is_some();
+            std::iter::repeat_n(observed, entry.encoder.constants(schema).0)
         });
         let observed: Vec<bool> = observed.collect();
         // One bit for each function and target.
-        let mut seen = vec![0_u64; if observed.contains(&true) { all[n_functions].div_ceil(64) } else { 0 }];
-        if let Some(show) = show.filter(|_| !seen.is_empty()) {
-            show(&mut |g, owner, target| {
-                let bit = all[g as usize] + target as usize;
-                seen[bit / 64] |= u64::from(owners[g as usize] == owner) << (bit % 64);
+        let mut seen =
+            vec![0_u64; if observed.contains(&true) { bit_offsets[n_functions].div_ceil(64) } else { 0 }];
+        if let Some(observe) = observe.filter(|_| !seen.is_empty()) {
+            observe(&mut |g, scope, target| {
+                let bit = bit_offsets[g as usize] + target as usize;
+                seen[bit / 64] |= u64::from(scopes[g as usize] == scope) << (bit % 64);
             });
         }
-        let (mut starts, mut targets) = (vec![0], Vec::new());
-        for (g, patterns) in (0..n_functions).zip(patterns(schema, parts)) {
+        let mut starts = vec![0];
+        let mut targets = Vec::new();
+        for (g, patterns) in (0..n_functions).zip(patterns(schema, entries)) {
             let keep = |target: &u32| {
-                let bit = all[g] + *target as usize;
+                let bit = bit_offsets[g] + *target as usize;
                 !observed[g] || seen[bit / 64] >> (bit % 64) & 1 == 1
             };
             match patterns {
-                None => targets.extend((0..(all[g + 1] - all[g]) as u32).filter(keep)),
+                None => targets.extend((0..(bit_offsets[g + 1] - bit_offsets[g]) as u32).filter(keep)),
                 Some(patterns) => {
-                    let mut fit = Vec::new();
+                    let mut matching = Vec::new();
                     for pattern in patterns {
-                        let place = || format!("labels of `{}`", functions.names().get(g));
-                        fit.extend(fitting(&pattern, owners[g]).map_err(|error| error.at(place()))?);
+                        let location = || format!("labels of `{}`", functions.names().get(g));
+                        matching.extend(
+                            matching_targets(&pattern, scopes[g]).map_err(|error| error.at(location()))?,
+                        );
                     }
-                    fit.sort_unstable();
-                    fit.dedup();
-                    targets.extend(fit.into_iter().filter(keep));
+                    matching.sort_unstable();
+                    matching.dedup();
+                    targets.extend(matching.into_iter().filter(keep));
                 }
             }
             starts.push(targets.len());
@@ -183,13 +190,13 @@ impl FeatureSet {
         n_targets: impl Fn(u16) -> usize,
     ) -> Result<()> {
         let functions = Functions::new(schema, entries)?;
-        let same = functions.len() == self.n_observations();
-        let fits = |g: usize| {
+        let same_count = functions.len() == self.n_observations();
+        let is_valid = |g: usize| {
             let targets = &self.targets[self.starts[g]..self.starts[g + 1]];
-            let ascend = targets.windows(2).all(|pair| pair[0] < pair[1]);
-            ascend && targets.last().is_none_or(|&last| (last as usize) < n_targets(functions.owners[g]))
+            let ascending = targets.windows(2).all(|pair| pair[0] < pair[1]);
+            ascending && targets.last().is_none_or(|&last| (last as usize) < n_targets(functions.scopes[g]))
         };
-        if !(same && (0..self.n_observations()).all(fits)) {
+        if !(same_count && (0..self.n_observations()).all(is_valid)) {
             return Err(Error::data("the model has other features than those stored with it"));
         }
         self.functions = functions.into();
@@ -217,8 +224,8 @@ impl FeatureSet {
     }
 
     /// The kind of node, or the relation, that function `g` belongs to.
-    pub fn owner(&self, g: u32) -> u16 {
-        self.functions.owners[g as usize]
+    pub fn scope(&self, g: u32) -> u16 {
+        self.functions.scopes[g as usize]
     }
 
     /// Whether function `g` has one value everywhere.
@@ -292,7 +299,8 @@ impl FeatureSet {
 
     /// The features for which `keep` is true; functions keep their indices.
     pub(super) fn narrow(&self, mut keep: impl FnMut(usize) -> bool) -> FeatureSet {
-        let (mut starts, mut targets) = (vec![0], Vec::new());
+        let mut starts = vec![0];
+        let mut targets = Vec::new();
         for g in 0..self.n_observations() as u32 {
             let range = self.range(g);
             targets.extend(range.filter(|&k| keep(k)).map(|k| self.targets[k]));
@@ -308,15 +316,15 @@ impl FeatureSet {
 }
 
 /// The labels that each function can be tied to.
-fn patterns<'a>(schema: &'a Schema, parts: &'a [FittedEntry]) -> impl Iterator<Item = Labels> + 'a {
-    parts.iter().flat_map(|FittedEntry { encoder, .. }| match encoder.plain() {
+fn patterns<'a>(schema: &'a Schema, entries: &'a [FittedEntry]) -> impl Iterator<Item = Labels> + 'a {
+    entries.iter().flat_map(|FittedEntry { encoder, .. }| match encoder.n_plain_functions() {
         Some(n) => vec![None; n],
         None => encoder.observations(schema).into_iter().map(|observation| observation.labels).collect(),
     })
 }
 
 /// The next number.
-fn fresh(next: &mut u32) -> u32 {
+fn next_group(next: &mut u32) -> u32 {
     *next += 1;
     *next - 1
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::Dataset;
 use crate::data::schema::Schema;
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 use crate::features::feature_set::FeatureSet;
@@ -13,7 +13,7 @@ use crate::features::spec::{Features, Link};
 
 /// Features fitted on training data, ready to encode any data of the same schema; part of a saved model.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(try_from = "Stored")]
+#[serde(try_from = "StoredFeatures")]
 pub struct FittedFeatures {
     schema: Arc<Schema>,
     state: Vec<FittedEntry>,
@@ -22,19 +22,19 @@ pub struct FittedFeatures {
 
 /// Fitted features as a file has them.
 #[derive(Deserialize)]
-struct Stored {
+struct StoredFeatures {
     schema: Arc<Schema>,
     state: Vec<FittedEntry>,
     transition: Vec<FittedEntry>,
 }
 
-impl TryFrom<Stored> for FittedFeatures {
+impl TryFrom<StoredFeatures> for FittedFeatures {
     type Error = Error;
 
-    fn try_from(Stored { schema, state, transition }: Stored) -> Result<Self> {
-        for (parts, n_owners) in [(&state, schema.kinds().len()), (&transition, schema.relations().len())] {
-            fits(parts.iter().all(|part| usize::from(part.owner) < n_owners))?;
-            parts.iter().try_for_each(|part| part.encoder.check(&schema))?;
+    fn try_from(StoredFeatures { schema, state, transition }: StoredFeatures) -> Result<Self> {
+        for (entries, n_scopes) in [(&state, schema.kinds().len()), (&transition, schema.relations().len())] {
+            require_consistent(entries.iter().all(|entry| usize::from(entry.scope) < n_scopes))?;
+            entries.iter().try_for_each(|entry| entry.encoder.check(&schema))?;
         }
         Ok(FittedFeatures { schema, state, transition })
     }
@@ -49,14 +49,16 @@ impl Features {
         }
         let mut fitted = FittedFeatures { schema: schema.clone(), state: Vec::new(), transition: Vec::new() };
         for spec in &self.0 {
-            let (parts, owners) = match &spec.link {
+            let (entries, scopes) = match &spec.link {
                 Link::State(None) => (&mut fitted.state, 0..schema.kinds().len() as u16),
-                Link::State(Some(kind)) => (&mut fitted.state, one(schema.kind(kind)?)),
+                Link::State(Some(kind)) => (&mut fitted.state, only_scope(schema.kind(kind)?)),
                 Link::Transition(None) => (&mut fitted.transition, 0..schema.relations().len() as u16),
-                Link::Transition(Some(relation)) => (&mut fitted.transition, one(schema.relation(relation)?)),
+                Link::Transition(Some(relation)) => {
+                    (&mut fitted.transition, only_scope(schema.relation(relation)?))
+                }
             };
-            for owner in owners {
-                parts.push(FittedEntry { owner, encoder: spec.of.fit(train)?.into(), pairs: spec.pairs });
+            for scope in scopes {
+                entries.push(FittedEntry { scope, encoder: spec.of.fit(train)?.into(), pairs: spec.pairs });
             }
         }
         Ok(fitted)
@@ -66,7 +68,7 @@ impl Features {
 /// What is told of each function that is not zero somewhere: its number, the owner, and the target there.
 type FunctionVisitor<'a> = &'a mut dyn FnMut(u32, u16, u32);
 
-fn one(number: u16) -> std::ops::Range<u16> {
+fn only_scope(number: u16) -> std::ops::Range<u16> {
     number..number + 1
 }
 
@@ -83,22 +85,22 @@ impl FittedFeatures {
 
     /// How many observation functions there are.
     pub fn n_functions(&self) -> usize {
-        let n = |part: &FittedEntry| part.encoder.constants(&self.schema).0;
+        let n = |entry: &FittedEntry| entry.encoder.constants(&self.schema).0;
         self.entries().into_iter().flatten().map(n).sum()
     }
 
     /// The features: each observation function with all its labels or pairs of labels, or with those that occur
     /// together with it in the encoded training data.
     pub fn map(&self, train: &EncodedDataset) -> Result<FeatureMap> {
-        self.map_of(Some(train))
+        self.build_map(Some(train))
     }
 
     /// The features that there can be, before any data are encoded: all labels also where those that occur are asked for.
     pub fn candidates(&self) -> Result<FeatureMap> {
-        self.map_of(None)
+        self.build_map(None)
     }
 
-    fn map_of(&self, train: Option<&EncodedDataset>) -> Result<FeatureMap> {
+    fn build_map(&self, train: Option<&EncodedDataset>) -> Result<FeatureMap> {
         let n_pairs = |relation| {
             let (rows, columns) = self.schema.table_shape(relation);
             rows * columns
@@ -108,14 +110,14 @@ impl FittedFeatures {
             &self.state,
             |kind| self.schema.n_labels(kind),
             |pattern, kind| pattern.states(&self.schema, kind),
-            train.map(|train| |see: FunctionVisitor<'_>| train.see_states(see)),
+            train.map(|train| |visit: FunctionVisitor<'_>| train.visit_states(visit)),
         )?;
         let transition = FeatureSet::new(
             &self.schema,
             &self.transition,
             n_pairs,
             |pattern, relation| pattern.pairs(&self.schema, relation),
-            train.map(|train| |see: FunctionVisitor<'_>| train.see_transitions(see)),
+            train.map(|train| |visit: FunctionVisitor<'_>| train.visit_transitions(visit)),
         )?;
         Ok(FeatureMap::new(self.schema.clone(), state, transition))
     }

@@ -8,7 +8,8 @@ use crate::features::spec::Pairs;
 /// The fitted functions of one entry of the feature list, for one kind of node or one relation.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FittedEntry {
-    pub(crate) owner: u16,
+    #[serde(rename = "owner")]
+    pub(crate) scope: u16,
     pub(crate) encoder: Arc<dyn Encoder>,
     pub(crate) pairs: Pairs,
 }

@@ -23,7 +23,7 @@ impl LabelPattern {
         match (&self.relation, &self.before) {
             (Some(relation), _) => only_edges(format!("{relation}:")),
             (None, Some(label)) => only_edges(format!("y'={label}")),
-            (None, None) => numbers(schema, kind, self.now.as_deref()),
+            (None, None) => label_indices(schema, kind, self.now.as_deref()),
         }
     }
 
@@ -35,14 +35,14 @@ impl LabelPattern {
             return Ok(Vec::new());
         }
         let Relation { tail, head, .. } = schema.relations()[relation as usize];
-        let now = numbers(schema, head, self.now.as_deref())?;
+        let now = label_indices(schema, head, self.now.as_deref())?;
         let n_heads = schema.n_labels(head) as u32;
-        let before = numbers(schema, tail, self.before.as_deref())?;
+        let before = label_indices(schema, tail, self.before.as_deref())?;
         Ok(before.iter().flat_map(|before| now.iter().map(move |now| before * n_heads + now)).collect())
     }
 
     /// The pattern that fits where both do, if there is such a place.
-    fn and(&self, other: &LabelPattern) -> Option<LabelPattern> {
+    fn intersect(&self, other: &LabelPattern) -> Option<LabelPattern> {
         let join = |a: &Option<String>, b: &Option<String>| match (a, b) {
             (Some(a), Some(b)) if a != b => None,
             (a, b) => Some(a.clone().or_else(|| b.clone())),
@@ -56,7 +56,7 @@ impl LabelPattern {
 }
 
 /// The number of the named label, or of all labels.
-fn numbers(schema: &Schema, kind: u16, name: Option<&str>) -> Result<Vec<u32>> {
+fn label_indices(schema: &Schema, kind: u16, name: Option<&str>) -> Result<Vec<u32>> {
     match name {
         Some(name) => Ok(vec![schema.label(kind, name)?]),
         None => Ok((0..schema.n_labels(kind) as u32).collect()),
@@ -67,9 +67,9 @@ fn numbers(schema: &Schema, kind: u16, name: Option<&str>) -> Result<Vec<u32>> {
 pub type Labels = Option<Vec<LabelPattern>>;
 
 /// The labels that fit both `a` and `b`.
-pub(crate) fn both(a: &Labels, b: &Labels) -> Labels {
+pub(crate) fn intersection(a: &Labels, b: &Labels) -> Labels {
     match (a, b) {
-        (Some(a), Some(b)) => Some(a.iter().flat_map(|a| b.iter().filter_map(|b| a.and(b))).collect()),
+        (Some(a), Some(b)) => Some(a.iter().flat_map(|a| b.iter().filter_map(|b| a.intersect(b))).collect()),
         (a, b) => a.clone().or_else(|| b.clone()),
     }
 }

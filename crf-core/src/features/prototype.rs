@@ -25,12 +25,12 @@ pub trait Encoder: Debug + Send + Sync {
     fn observations(&self, schema: &Schema) -> Vec<Observation>;
     /// How many functions there are, if none is constant, none excludes another and all are for all labels: then nobody
     /// needs to spell the names of many to know it.
-    fn plain(&self) -> Option<usize> {
+    fn n_plain_functions(&self) -> Option<usize> {
         None
     }
     /// How many functions there are, and those that have one value everywhere.
     fn constants(&self, schema: &Schema) -> (usize, Vec<(u32, f64)>) {
-        if let Some(n) = self.plain() {
+        if let Some(n) = self.n_plain_functions() {
             return (n, Vec::new());
         }
         let observations = self.observations(schema);
@@ -79,10 +79,10 @@ pub struct EncodedRows {
 
 impl EncodedRows {
     /// The rows that `encoder` gives for `x`.
-    pub fn of(encoder: &dyn Encoder, x: &Sequence<'_>) -> Self {
-        let mut block = EncodedRows::default();
-        encoder.encode(x, &mut block);
-        block
+    pub fn encode(encoder: &dyn Encoder, x: &Sequence<'_>) -> Self {
+        let mut rows = EncodedRows::default();
+        encoder.encode(x, &mut rows);
+        rows
     }
 
     /// Adds a value to the open row; zeros may be left out.

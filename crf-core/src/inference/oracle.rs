@@ -39,7 +39,8 @@ pub fn log_z(p: &Potentials<'_>) -> f64 {
 
 /// The probability that a labelling passes `test`.
 pub fn probability(p: &Potentials<'_>, test: impl Fn(&[Label]) -> bool) -> f64 {
-    let (log_z, mut sum) = (log_z(p), 0.0);
+    let log_z = log_z(p);
+    let mut sum = 0.0;
     for_each_labelling(p, |labels, score| {
         if test(labels) {
             sum += (score - log_z).exp();

@@ -16,11 +16,11 @@ impl Scratch {
 
     /// This worker's value of type `W`, made by `Default` when it is first asked for.
     pub fn of<W: Any + Default + Send + Sync>(&mut self) -> &mut W {
-        let place = self.kept.iter().position(|kept| kept.is::<W>()).unwrap_or_else(|| {
+        let index = self.kept.iter().position(|kept| kept.is::<W>()).unwrap_or_else(|| {
             self.kept.push(Box::<W>::default());
             self.kept.len() - 1
         });
-        self.kept[place].downcast_mut().expect("the value was found by its type")
+        self.kept[index].downcast_mut().expect("the value was found by its type")
     }
 }
 

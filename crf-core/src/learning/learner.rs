@@ -51,11 +51,15 @@ impl<'a> Problem<'a> {
     }
 
     /// Binds a model to a corpus under the problem's constraints.
-    pub fn bind<'m>(&self, model: &'m dyn Model, x: &'m EncodedDataset) -> Result<Box<dyn BoundModel + 'm>>
+    pub fn bind<'m>(
+        &self,
+        model: &'m dyn Model,
+        encoded: &'m EncodedDataset,
+    ) -> Result<Box<dyn BoundModel + 'm>>
     where
         'a: 'm,
     {
-        self.forbidden.map_or_else(|| model.bind(x), |forbidden| forbidden.bind(model, x))
+        self.forbidden.map_or_else(|| model.bind(encoded), |forbidden| forbidden.bind(model, encoded))
     }
 
     /// The weights of the model to begin with, or zeros.
@@ -100,7 +104,7 @@ impl<'a> FitContext<'a> {
 
 impl Debug for FitContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Run").field("seed", &self.seed).finish_non_exhaustive()
+        f.debug_struct("FitContext").field("seed", &self.seed).finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::features::feature_map::FeatureMap;
 /// The scores of the state functions that have one value everywhere: one number for each label of each kind of node.
 #[derive(Debug)]
 pub struct ConstantScores {
-    at: Vec<usize>, // [kinds + 1]
+    offsets_by_kind: Vec<usize>, // [kinds + 1]
     /// One score for each label of each kind.
     pub scores: Vec<f64>,
 }
@@ -14,15 +14,15 @@ impl ConstantScores {
     /// Scores of zero.
     pub fn new(map: &FeatureMap) -> Self {
         let schema = map.schema();
-        let at = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
-        ConstantScores { scores: vec![0.0; at[at.len() - 1]], at }
+        let offsets_by_kind = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
+        ConstantScores { scores: vec![0.0; offsets_by_kind[offsets_by_kind.len() - 1]], offsets_by_kind }
     }
 
     /// Takes on the weights `w`.
-    pub fn update(&mut self, map: &FeatureMap, x: &EncodedDataset, w: &[f64]) {
+    pub fn update(&mut self, map: &FeatureMap, encoded: &EncodedDataset, w: &[f64]) {
         self.scores.fill(0.0);
-        for &(g, value) in x.constant_state() {
-            let range = self.range(map.state().owner(g));
+        for &(g, value) in encoded.constant_state() {
+            let range = self.range(map.state().scope(g));
             map.state().add_scores(w, g, value, &mut self.scores[range]);
         }
     }
@@ -30,7 +30,7 @@ impl ConstantScores {
     /// Where the labels of a kind of node stand.
     #[inline(always)]
     pub fn range(&self, kind: u16) -> std::ops::Range<usize> {
-        self.at[kind as usize]..self.at[kind as usize + 1]
+        self.offsets_by_kind[kind as usize]..self.offsets_by_kind[kind as usize + 1]
     }
 
     /// The scores of the labels of a kind of node.

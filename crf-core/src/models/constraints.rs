@@ -102,7 +102,7 @@ pub struct Forbidden {
 /// Memory for tables in which forbidden pairs are impossible.
 #[derive(Debug, Default)]
 pub struct ConstrainedTables {
-    of: u64, // the version of the tables they were made of
+    source_version: u64, // version of the tables that these were made of
     version: u64,
     done: Vec<bool>, // [tables]
     values: Vec<f64>,
@@ -142,12 +142,12 @@ impl Forbidden {
     pub fn bind<'a>(
         &'a self,
         model: &'a dyn Model,
-        x: &'a EncodedDataset,
+        encoded: &'a EncodedDataset,
     ) -> Result<Box<dyn BoundModel + 'a>> {
-        if self.n_labels != x.data().schema().labels().len() {
+        if self.n_labels != encoded.data().schema().labels().len() {
             return Err(Error::data("the constraints were made for other labels than the data have"));
         }
-        Ok(Box::new(BoundConstrained { model: model.bind(x)?, forbidden: self }))
+        Ok(Box::new(BoundConstrained { model: model.bind(encoded)?, forbidden: self }))
     }
 
     /// The same potentials with everything impossible that is forbidden.
@@ -159,9 +159,9 @@ impl Forbidden {
             let node = &mut node[shape.node_offset(n)..shape.node_offset(n + 1)];
             forbid(node, forbidden);
         }
-        let mut changed = memory.of != tables.version;
+        let mut changed = memory.source_version != tables.version;
         if changed {
-            memory.of = tables.version;
+            memory.source_version = tables.version;
             memory.values.clear();
             memory.values.extend_from_slice(tables.values);
             memory.done.clear();
@@ -212,8 +212,8 @@ impl Constrained {
 
 #[typetag::serde(name = "constrained")]
 impl Model for Constrained {
-    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
-        self.forbidden.bind(&*self.model, x)
+    fn bind<'a>(&'a self, encoded: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
+        self.forbidden.bind(&*self.model, encoded)
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
@@ -236,14 +236,14 @@ struct BoundConstrained<'a> {
 
 /// What a worker keeps: the inner model's scratch, and the tables made of its own.
 #[derive(Debug, Default)]
-struct Memory {
+struct ConstrainedMemory {
     inner: Scratch,
     tables: ConstrainedTables,
 }
 
 impl BoundModel for BoundConstrained<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let Memory { inner, tables } = scratch.of();
+        let ConstrainedMemory { inner, tables } = scratch.of();
         self.forbidden.apply(self.model.fill(i, inner)?, tables)
     }
 }

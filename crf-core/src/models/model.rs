@@ -11,7 +11,7 @@ use crate::models::log_linear::LogLinear;
 #[typetag::serde(tag = "type")]
 pub trait Model: Debug + Send + Sync {
     /// Does once what all sequences of a corpus share, and gives what makes their potentials.
-    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>>;
+    fn bind<'a>(&'a self, encoded: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>>;
     /// Makes a model that was read from a file whole again, with the fitted features that are stored beside it.
     fn restore(&mut self, _features: &FittedFeatures) -> Result<()> {
         Ok(())

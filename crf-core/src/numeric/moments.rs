@@ -7,11 +7,11 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    pub(crate) fn see(&mut self, value: f64) {
+    pub(crate) fn add(&mut self, value: f64) {
         self.count += 1.0;
-        let off = value - self.mean;
-        self.mean += off / self.count;
-        self.square += off * (value - self.mean);
+        let difference = value - self.mean;
+        self.mean += difference / self.count;
+        self.square += difference * (value - self.mean);
     }
 
     /// The mean, and the factor that makes the deviation 1: 1 where nothing varies, and nothing where either is not finite.

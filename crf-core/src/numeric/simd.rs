@@ -58,11 +58,11 @@ mod x86 {
     }
 }
 
-/// Asks for `of[at]` to be in the cache soon; nothing happens when there is no such element.
+/// Asks for `slice[index]` to be in the cache soon; nothing happens when there is no such element.
 #[inline(always)]
-pub fn prefetch<T>(of: &[T], at: usize) {
+pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(element) = of.get(at) {
+    if let Some(element) = slice.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         #[allow(unsafe_code, reason = "a prefetch reads nothing, and the address is that of a live element")]
         unsafe {
@@ -70,7 +70,7 @@ pub fn prefetch<T>(of: &[T], at: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (of, at);
+    let _ = (slice, index);
 }
 
 /// `a · b + c`, fused where that is one instruction.

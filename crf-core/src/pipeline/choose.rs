@@ -56,37 +56,37 @@ pub fn choose(
     problem: &Problem<'_>,
     run: &mut FitContext<'_>,
 ) -> Result<Chosen> {
-    choice(selector, learner, decode, problem, run, None)
+    choose_observed(selector, learner, decode, problem, run, None)
 }
 
-/// [`choose`], and shows every candidate with its model to `see`.
+/// [`choose`], and shows every candidate with its model to `observer`.
 pub fn choose_with(
     selector: &dyn Selector,
     learner: &dyn Learner,
     decode: Decode,
     problem: &Problem<'_>,
     run: &mut FitContext<'_>,
-    see: &mut See<'_>,
+    observer: &mut CandidateObserver<'_>,
 ) -> Result<Chosen> {
-    choice(selector, learner, decode, problem, run, Some(see))
+    choose_observed(selector, learner, decode, problem, run, Some(observer))
 }
 
 /// Who is shown candidates.
-type See<'s> = dyn FnMut(&TriedCandidate, &dyn Model) -> Result<()> + 's;
+type CandidateObserver<'s> = dyn FnMut(&TriedCandidate, &dyn Model) -> Result<()> + 's;
 
-fn choice(
+fn choose_observed(
     selector: &dyn Selector,
     learner: &dyn Learner,
     decode: Decode,
     problem: &Problem<'_>,
     run: &mut FitContext<'_>,
-    mut see: Option<&mut See<'_>>,
+    mut observer: Option<&mut CandidateObserver<'_>>,
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
     let mut tried: Vec<TriedCandidate> = Vec::new();
     let mut best: Option<(usize, Vec<usize>, Option<LogLinear>)> = None;
     let mut by_learner = false;
-    let mut before = WarmStart::default();
+    let mut warm_start = WarmStart::default();
     let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
         let Candidate { features, weights, objective, seconds } = candidate;
         let map = Arc::new(problem.map.narrow_to(features));
@@ -95,15 +95,15 @@ fn choice(
         let mut trained = None;
         let shown: Option<&dyn Model> = match &model {
             Some(model) => Some(model),
-            None if by_objective.is_some() && see.is_none() => None,
+            None if by_objective.is_some() && observer.is_none() => None,
             None => {
-                let start = before.carry_over(features, &map)?;
+                let start = warm_start.carry_over(features, &map)?;
                 let start = start.as_ref().map(|model| model as &dyn Model);
                 let train = problem.train.restricted(&map);
                 let narrow = Problem { map: &map, train: &train, valid: None, start, ..*problem };
                 let fit =
                     learner.fit(&narrow, &mut FitContext::new(seed, &mut |_| ControlFlow::Continue(())))?;
-                before.keep(features, &*fit.model);
+                warm_start.keep(features, &*fit.model);
                 by_learner = true;
                 Some(&**trained.insert(fit.model))
             }
@@ -113,14 +113,14 @@ fn choice(
             (None, Some(shown)) => problem.error(shown, problem.valid.unwrap_or(problem.train), decode)?,
             (None, None) => unreachable!("only candidates that are compared by objective have no model"),
         };
-        let this = TriedCandidate { features: features.len(), objective, score, seconds };
-        if let (Some(see), Some(shown)) = (&mut see, shown) {
-            see(&this, shown)?;
+        let tried_candidate = TriedCandidate { features: features.len(), objective, score, seconds };
+        if let (Some(observer), Some(shown)) = (&mut observer, shown) {
+            observer(&tried_candidate, shown)?;
         }
-        if best.as_ref().is_none_or(|(at, ..)| score < tried[*at].score) {
+        if best.as_ref().is_none_or(|(index, ..)| score < tried[*index].score) {
             best = Some((tried.len(), features.to_vec(), model));
         }
-        tried.push(this);
+        tried.push(tried_candidate);
         Ok(ControlFlow::Continue(()))
     })?;
     let (best, features, model) = match best {
@@ -156,7 +156,7 @@ impl WarmStart {
         if self.weights.is_empty() {
             return Ok(None);
         }
-        let weight = |k: &usize| self.features.binary_search(k).map_or(0.0, |at| self.weights[at]);
+        let weight = |k: &usize| self.features.binary_search(k).map_or(0.0, |index| self.weights[index]);
         LogLinear::new(map.clone(), features.iter().map(weight).collect()).map(Some)
     }
 }

@@ -11,44 +11,46 @@ use crate::evaluation::metric::Metric;
 use crate::evaluation::metrics::{Confusion, ratio};
 
 /// The share of pairs of labels of which something is so.
-fn share(pairs: impl Iterator<Item = (Label, Label)>, is_so: fn(&Label, &Label) -> bool) -> f64 {
-    let (mut so, mut all) = (0.0, 0.0);
+fn fraction(pairs: impl Iterator<Item = (Label, Label)>, holds: fn(&Label, &Label) -> bool) -> f64 {
+    let mut holding = 0.0;
+    let mut all = 0.0;
     for (truth, label) in pairs {
         all += 1.0;
-        so += f64::from(is_so(&truth, &label));
+        holding += f64::from(holds(&truth, &label));
     }
-    ratio(so, all)
+    ratio(holding, all)
 }
 
 metric!(
     /// The fraction of positions with the right label.
-    Accuracy, "accuracy", "accuracy", higher = true, |of| {
-        Ok(share(of.pairs(), Label::eq))
+    Accuracy, "accuracy", "accuracy", higher = true, |context| {
+        Ok(fraction(context.pairs(), Label::eq))
     }
 );
 
 metric!(
     /// The fraction of positions with the right label, when labels are those that are most likely as a whole. It stands beside
     /// `accuracy` where that is of other answers.
-    ViterbiAccuracy, "viterbi-accuracy", "viterbi_accuracy", higher = true, |of| {
-        Ok(share(of.pairs_with(of.viterbi()?), Label::eq))
+    ViterbiAccuracy, "viterbi-accuracy", "viterbi_accuracy", higher = true, |context| {
+        Ok(fraction(context.pairs_with(context.viterbi()?), Label::eq))
     }
 );
 
 metric!(
     /// The fraction of positions with a wrong label.
-    ErrorRate, "error", "error", higher = false, |of| {
-        Ok(share(of.pairs(), Label::ne))
+    ErrorRate, "error", "error", higher = false, |context| {
+        Ok(fraction(context.pairs(), Label::ne))
     }
 );
 
 metric!(
     /// The fraction of positions with the right label in each sequence, in the mean over the sequences: a short one counts as
     /// much as a long one.
-    MeanAccuracy, "mean-accuracy", "mean_accuracy", higher = true, |of| {
-        let (mut sum, mut n) = (0.0, 0.0);
-        for i in 0..of.data.len() {
-            let pairs = of.data.labels()[of.data.range(i)].iter().zip(&of.predicted[of.data.range(i)]);
+    MeanAccuracy, "mean-accuracy", "mean_accuracy", higher = true, |context| {
+        let mut sum = 0.0;
+        let mut n = 0.0;
+        for i in 0..context.data.len() {
+            let pairs = context.data.labels()[context.data.range(i)].iter().zip(&context.predicted[context.data.range(i)]);
             let (mut right, mut all) = (0.0, 0.0);
             for (truth, predicted) in pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted))) {
                 all += 1.0;
@@ -65,13 +67,13 @@ metric!(
 
 metric!(
     /// The fraction of sequences without a single wrong label.
-    SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |of| {
+    SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |context| {
         let clean = |i: usize| {
-            let range = of.data.range(i);
-            let mut pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
+            let range = context.data.range(i);
+            let mut pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);
             pairs.all(|(truth, predicted)| truth.is_none_or(|truth| truth == *predicted))
         };
-        Ok(ratio((0..of.data.len()).filter(|&i| clean(i)).count() as f64, of.data.len() as f64))
+        Ok(ratio((0..context.data.len()).filter(|&i| clean(i)).count() as f64, context.data.len() as f64))
     }
 );
 
@@ -79,11 +81,11 @@ metric!(
     /// The mean F1 of all labels that occur among the true or the predicted ones.
     ///
     /// A true label that the model does not have occurs too, with an F1 of 0.
-    MacroF1, "macro-f1", "macro_f1", higher = true, |of| {
-        let confusion = Confusion::of(of);
+    MacroF1, "macro-f1", "macro_f1", higher = true, |context| {
+        let confusion = Confusion::of(context);
         let present = (0..confusion.n_labels()).filter(|&y| confusion.truth(y) + confusion.predicted(y) > 0);
         let scores: Vec<f64> = present.map(|y| confusion.f1(y)).collect();
-        let foreign: HashSet<Label> = of.pairs().map(|pair| pair.0).filter(|&y| Dataset::is_foreign(y)).collect();
+        let foreign: HashSet<Label> = context.pairs().map(|pair| pair.0).filter(|&y| Dataset::is_foreign(y)).collect();
         Ok(ratio(scores.iter().sum(), (scores.len() + foreign.len()) as f64))
     }
 );
@@ -135,11 +137,11 @@ impl Metric for OfLabel {
         true
     }
 
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
-        let names = of.data.schema().kinds().iter().flat_map(|kind| kind.labels.names().iter());
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
+        let names = context.data.schema().kinds().iter().flat_map(|kind| kind.labels.names().iter());
         let label = names.clone().position(|name| name == self.label);
         let label = label.ok_or_else(|| Error::unknown("label", &self.label, names))?;
-        let confusion = Confusion::of(of);
+        let confusion = Confusion::of(context);
         Ok(match self.quality {
             Quality::Precision => confusion.precision(label),
             Quality::Recall => confusion.recall(label),
@@ -179,11 +181,11 @@ impl Metric for ErrorInPart {
         false
     }
 
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
         let (mut wrong, mut all) = (0.0, 0.0);
-        for i in of.data.part(self.part, self.of)? {
-            let range = of.data.range(i);
-            let pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
+        for i in context.data.part(self.part, self.of)? {
+            let range = context.data.range(i);
+            let pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);
             for (truth, predicted) in
                 pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted)))
             {

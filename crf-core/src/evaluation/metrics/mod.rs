@@ -6,7 +6,7 @@
 
 /// Defines a metric without settings.
 macro_rules! metric {
-    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $(check = $check:expr,)? |$of:ident| $measure:expr) => {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $(check = $check:expr,)? |$context:ident| $measure:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
@@ -25,7 +25,7 @@ macro_rules! metric {
             $(fn check(&self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
                 $check(inference, reference)
             })?
-            fn measure(&self, $of: &EvaluationContext<'_>) -> Result<f64> {
+            fn measure(&self, $context: &EvaluationContext<'_>) -> Result<f64> {
                 $measure
             }
         }

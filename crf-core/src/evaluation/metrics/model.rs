@@ -25,9 +25,9 @@ impl Metric for Parameter {
         true
     }
 
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
-        let found = of.parameters()?.iter().find(|(name, _)| *name == self.name);
-        let names = of.parameters()?.iter().map(|(name, _)| name.as_str());
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
+        let found = context.parameters()?.iter().find(|(name, _)| *name == self.name);
+        let names = context.parameters()?.iter().map(|(name, _)| name.as_str());
         found.map(|(_, value)| *value).ok_or_else(|| Error::unknown("parameter", &self.name, names))
     }
 }
@@ -64,9 +64,9 @@ impl Metric for FeatureCount {
         false
     }
 
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
         let none = || Error::data("the model is not log-linear, so it has no features to be counted");
-        let map = of.map.as_ref().ok_or_else(none)?;
+        let map = context.map.as_ref().ok_or_else(none)?;
         let has = |name: &str, part: &String| name.contains(part.as_str());
         let names = (0..map.len()).map(|k| map.name(k));
         let counted = names.filter(|name| {

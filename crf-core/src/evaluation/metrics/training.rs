@@ -35,13 +35,13 @@ crate::plugin!("metric", Training, "training", example = r#"of = "iterations""#)
 #[typetag::serde(name = "training")]
 impl Metric for Training {
     fn name(&self) -> String {
-        let of = match self.of {
+        let quantity = match self.of {
             Quantity::Objective => "objective",
             Quantity::Gap => "gap",
             Quantity::Evaluations => "evaluations",
             Quantity::Iterations => "iterations",
         };
-        format!("training({of})")
+        format!("training({quantity})")
     }
 
     fn higher_is_better(&self) -> bool {
@@ -53,9 +53,9 @@ impl Metric for Training {
     }
 
     /// NaN where nothing is told.
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
-        let last = of.trace()?.iterations.last();
-        let count = |of: fn(&Iteration) -> u32| last.map_or(0.0, |last| f64::from(of(last)));
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
+        let last = context.trace()?.iterations.last();
+        let count = |quantity: fn(&Iteration) -> u32| last.map_or(0.0, |last| f64::from(quantity(last)));
         Ok(match self.of {
             Quantity::Objective => last.map_or(f64::NAN, |last| last.objective),
             Quantity::Gap => last.and_then(|last| Some(last.gap()? / last.objective)).unwrap_or(f64::NAN),

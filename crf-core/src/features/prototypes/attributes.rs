@@ -53,12 +53,12 @@ impl Prototype for Attributes {
             let mut order: Vec<u32> = (0..counts.len() as u32).collect();
             order.retain(|&attribute| counts[attribute as usize] >= self.min_count);
             order.sort_by_key(|&attribute| std::cmp::Reverse(counts[attribute as usize]));
-            let mut function_of = vec![NONE; counts.len()];
+            let mut function_of = vec![NO_FUNCTION; counts.len()];
             for attribute in order {
                 function_of[attribute as usize] = fitted.n;
                 fitted.n += 1;
             }
-            fitted.channels.push(Numbered { channel: c, function_of });
+            fitted.channels.push(ChannelFunctions { channel: c, function_of });
         }
         Ok(Box::new(fitted))
     }
@@ -68,7 +68,7 @@ impl Prototype for Attributes {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 struct Fitted {
-    channels: Vec<Numbered>,
+    channels: Vec<ChannelFunctions>,
     #[serde(skip_serializing)]
     n: u32,
 }
@@ -76,33 +76,33 @@ struct Fitted {
 /// What a file has of them.
 #[derive(Deserialize)]
 struct Stored {
-    channels: Vec<Numbered>,
+    channels: Vec<ChannelFunctions>,
 }
 
 impl From<Stored> for Fitted {
     fn from(Stored { channels }: Stored) -> Self {
         let functions = channels.iter().flat_map(|channel| &channel.function_of);
-        let n = functions.filter(|&&g| g != NONE).count() as u32;
+        let n = functions.filter(|&&g| g != NO_FUNCTION).count() as u32;
         Fitted { channels, n }
     }
 }
 
 /// The functions of a channel's attributes.
 #[derive(Debug, Serialize, Deserialize)]
-struct Numbered {
+struct ChannelFunctions {
     channel: usize,
     #[serde(with = "serde_numbers")]
     function_of: Vec<u32>, // [attributes]
 }
 
 /// Stands for the function of an attribute that was too rare.
-const NONE: u32 = u32::MAX;
+const NO_FUNCTION: u32 = u32::MAX;
 
 #[typetag::serde(name = "attributes")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
         let mut all = vec![Observation::new(""); self.n as usize];
-        for Numbered { channel, function_of } in &self.channels {
+        for ChannelFunctions { channel, function_of } in &self.channels {
             let alphabet = schema.channels().get(*channel).and_then(|channel| channel.kind.alphabet());
             let names = alphabet.into_iter().flat_map(|alphabet| alphabet.names().iter());
             for (name, &g) in names.zip(function_of) {
@@ -114,18 +114,18 @@ impl Encoder for Fitted {
         all
     }
 
-    fn plain(&self) -> Option<usize> {
+    fn n_plain_functions(&self) -> Option<usize> {
         Some(self.n as usize)
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        let channels = self.channels.iter().map(|numbered| numbered.channel);
+        let channels = self.channels.iter().map(|functions| functions.channel);
         super::require_channels(schema, channels, "bags of attributes")
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         for t in 0..x.len() {
-            for Numbered { channel, function_of } in &self.channels {
+            for ChannelFunctions { channel, function_of } in &self.channels {
                 x.for_each_in_bag(*channel, t, |attribute, value| {
                     // An attribute that training never saw has a number past the end; one that was too rare has no function.
                     if let Some(&g) = function_of.get(attribute as usize)

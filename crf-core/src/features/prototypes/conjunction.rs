@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Error, Result, fits, require};
-use crate::features::label_pattern::both;
+use crate::error::{Error, Result, require, require_consistent};
+use crate::features::label_pattern::intersection;
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named_list};
@@ -70,7 +70,7 @@ impl Encoder for Fitted {
                     },
                     group: None,
                     constant: a.constant.zip(b.constant).map(|(a, b)| a * b),
-                    labels: both(&a.labels, &b.labels),
+                    labels: intersection(&a.labels, &b.labels),
                 })
                 .collect();
         }
@@ -78,7 +78,7 @@ impl Encoder for Fitted {
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        fits(n_functions(&self.parts).is_some())?;
+        require_consistent(n_functions(&self.parts).is_some())?;
         self.parts.iter().try_for_each(|part| part.check(schema))
     }
 

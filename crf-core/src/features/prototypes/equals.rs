@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::{Alphabet, Schema};
 
@@ -69,7 +69,7 @@ impl Encoder for Fitted {
 
     fn check(&self, schema: &Schema) -> Result<()> {
         let mut tests = self.channels.iter().flat_map(|(_, test_of)| test_of.iter().flatten());
-        fits(tests.all(|&test| (test as usize) < self.names.len()))?;
+        require_consistent(tests.all(|&test| (test as usize) < self.names.len()))?;
         super::require_channels(schema, self.channels.iter().map(|&(channel, _)| channel), "symbols")
     }
 

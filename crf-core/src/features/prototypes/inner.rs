@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Result, fits};
+use crate::error::{Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
 /// The fitted prototype inside another one.
@@ -17,8 +17,8 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    pub(super) fn fit(of: &dyn Prototype, train: &Dataset) -> Result<Self> {
-        let encoder = of.fit(train)?;
+    pub(super) fn fit(prototype: &dyn Prototype, train: &Dataset) -> Result<Self> {
+        let encoder = prototype.fit(train)?;
         let (len, constants) = encoder.constants(train.schema());
         Ok(Inner { encoder, len: len as u32, constants })
     }
@@ -27,7 +27,7 @@ impl Inner {
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
         self.encoder.check(schema)?;
         let (len, constants) = self.encoder.constants(schema);
-        fits(len == self.len as usize && constants == self.constants)
+        require_consistent(len == self.len as usize && constants == self.constants)
     }
 
     /// See [`Encoder::reach`].
@@ -50,16 +50,16 @@ impl Inner {
     }
 
     pub(super) fn encode(&self, x: &Sequence<'_>) -> EncodedRows {
-        EncodedRows::of(&*self.encoder, x)
+        EncodedRows::encode(&*self.encoder, x)
     }
 
     /// Calls `f` with the values of all functions at each position in turn, zeros and constants included.
     pub(super) fn for_each_row(&self, x: &Sequence<'_>, mut f: impl FnMut(&[f64])) {
-        let block = self.encode(x);
+        let rows = self.encode(x);
         let mut row = vec![0.0; self.len as usize];
-        for t in 0..block.len() {
+        for t in 0..rows.len() {
             row.fill(0.0);
-            for (g, value) in self.constants.iter().copied().chain(block.row(t)) {
+            for (g, value) in self.constants.iter().copied().chain(rows.row(t)) {
                 row[g as usize] += value;
             }
             f(&row);

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
@@ -37,19 +37,19 @@ impl Prototype for Normalised {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let of = Inner::fit(&*self.of, train)?;
-        let observations = of.observations(train.schema());
+        let inner = Inner::fit(&*self.of, train)?;
+        let observations = inner.observations(train.schema());
         let mut moments = vec![Moments::default(); observations.len()];
         for i in 0..train.len() {
-            of.for_each_row(&train.sequence(i), |row| {
-                moments.iter_mut().zip(row).for_each(|(moments, &value)| moments.see(value));
+            inner.for_each_row(&train.sequence(i), |row| {
+                moments.iter_mut().zip(row).for_each(|(moments, &value)| moments.add(value));
             });
         }
         let scale = moments.iter().zip(&observations).map(|(moments, g)| {
             let wrong = || Error::NotFinite(format!("mean or variance of `{}` on the training data", g.name));
             moments.scale().ok_or_else(wrong)
         });
-        Ok(Box::new(Fitted { scale: scale.collect::<Result<_>>()?, of }))
+        Ok(Box::new(Fitted { scale: scale.collect::<Result<_>>()?, of: inner }))
     }
 }
 
@@ -62,13 +62,14 @@ struct Fitted {
 #[typetag::serde(name = "normalised")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        let of = self.of.observations(schema).into_iter();
-        of.map(|g| Observation { labels: g.labels, ..Observation::new(format!("norm({})", g.name)) })
+        let inner = self.of.observations(schema).into_iter();
+        inner
+            .map(|g| Observation { labels: g.labels, ..Observation::new(format!("norm({})", g.name)) })
             .collect()
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        fits(self.scale.len() == self.of.len() as usize)?;
+        require_consistent(self.scale.len() == self.of.len() as usize)?;
         self.of.check(schema)
     }
 

@@ -60,8 +60,8 @@ struct Fitted {
 #[typetag::serde(name = "power")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        let of = self.of.observations(schema);
-        let raised = self.degrees.iter().flat_map(|&degree| of.iter().map(move |g| (degree, g)));
+        let inner = self.of.observations(schema);
+        let raised = self.degrees.iter().flat_map(|&degree| inner.iter().map(move |g| (degree, g)));
         raised
             .map(|(degree, g)| Observation {
                 name: match degree {
@@ -85,10 +85,10 @@ impl Encoder for Fitted {
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
-        let block = self.of.encode(x);
-        for t in 0..block.len() {
+        let rows = self.of.encode(x);
+        for t in 0..rows.len() {
             for (d, &degree) in self.degrees.iter().enumerate() {
-                for (g, value) in block.row(t) {
+                for (g, value) in rows.row(t) {
                     out.push(d as u32 * self.of.len() + g, value.powi(degree as i32));
                 }
             }

@@ -80,8 +80,8 @@ impl Encoder for Fitted {
         self.0.observations()
     }
 
-    fn plain(&self) -> Option<usize> {
-        self.0.plain()
+    fn n_plain_functions(&self) -> Option<usize> {
+        self.0.n_plain_functions()
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {

@@ -53,9 +53,10 @@ impl Prototype for Template {
 
     /// Numbers attributes by how often they occur, so that frequent ones stand together in memory.
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let templates = self.templates.iter().map(|template| Bound::new(template, train.schema()));
+        let templates = self.templates.iter().map(|template| BoundTemplate::new(template, train.schema()));
         let templates = templates.collect::<Result<Vec<_>>>()?;
-        let (mut seen, mut counts) = (Alphabet::default(), Vec::new());
+        let mut seen = Alphabet::default();
+        let mut counts = Vec::new();
         for i in 0..train.len() {
             let x = train.sequence(i);
             for t in 0..x.len() {
@@ -76,7 +77,7 @@ impl Prototype for Template {
 
 /// A piece of a template: text as it is, or what stands at a place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Piece<Channel> {
+pub(super) enum TemplateToken<Channel> {
     /// Text.
     Text(String),
     /// A symbol, or a part of it.
@@ -88,21 +89,21 @@ pub(super) enum Piece<Channel> {
 pub(super) struct Cell<Channel> {
     pub(super) channel: Channel,
     pub(super) offset: i64,
-    pub(super) part: Part,
+    pub(super) part: SymbolPart,
     /// Whether a place beyond the sequence has a name; without one there is no attribute.
     pub(super) named_ends: bool,
 }
 
 /// A channel as templates name it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum By {
+pub(super) enum ChannelRef {
     Name(String),
     Column(usize),
 }
 
 /// What is taken of a symbol.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Part {
+pub(super) enum SymbolPart {
     Whole,
     Lower,
     Shape,
@@ -115,66 +116,73 @@ pub(super) enum Part {
 }
 
 /// The pieces of a template; only text for `first` and `last`.
-fn parse(template: &str) -> Result<Vec<Piece<By>>> {
+fn parse(template: &str) -> Result<Vec<TemplateToken<ChannelRef>>> {
     if template.contains('%') {
         return macros::parse(template);
     }
-    let mut pieces = vec![Piece::Text(template.to_owned())];
+    let mut tokens = vec![TemplateToken::Text(template.to_owned())];
     if !matches!(template, "first" | "last") {
         for (n, text) in template.split('|').enumerate() {
-            pieces.push(Piece::Text(if n == 0 { "=" } else { "|" }.to_owned()));
-            pieces.push(Piece::Cell(cell_of(text).ok_or_else(|| wrong(template, text))?));
+            tokens.push(TemplateToken::Text(if n == 0 { "=" } else { "|" }.to_owned()));
+            tokens.push(TemplateToken::Cell(parse_cell(text).ok_or_else(|| syntax_error(template, text))?));
         }
     }
-    Ok(pieces)
+    Ok(tokens)
 }
 
-fn wrong(template: &str, cell: &str) -> Error {
+fn syntax_error(template: &str, cell: &str) -> Error {
     let want = "templates of cells such as `word[-1]`, `prefix3(word[0])`, `lower(word[0])` or `shape(word[0])`, or of \
                 macros such as `U01:%x[-1,0]`";
     Error::setting("templates", want, format!("`{cell}` in `{template}`"))
 }
 
-fn cell_of(cell: &str) -> Option<Cell<By>> {
+fn parse_cell(cell: &str) -> Option<Cell<ChannelRef>> {
     let (part, place) = match cell.strip_suffix(')').and_then(|cell| cell.split_once('(')) {
-        None => (Part::Whole, cell),
-        Some(("lower", place)) => (Part::Lower, place),
-        Some(("shape", place)) => (Part::Shape, place),
+        None => (SymbolPart::Whole, cell),
+        Some(("lower", place)) => (SymbolPart::Lower, place),
+        Some(("shape", place)) => (SymbolPart::Shape, place),
         Some((function, place)) => {
             let letters = |name| function.strip_prefix(name)?.parse().ok().filter(|&n| n > 0);
-            (letters("prefix").map(Part::Prefix).or_else(|| letters("suffix").map(Part::Suffix))?, place)
+            (
+                letters("prefix")
+                    .map(SymbolPart::Prefix)
+                    .or_else(|| letters("suffix").map(SymbolPart::Suffix))?,
+                place,
+            )
         }
     };
     let (channel, offset) = place.strip_suffix(']')?.rsplit_once('[')?;
-    let channel = By::Name(channel.to_owned());
+    let channel = ChannelRef::Name(channel.to_owned());
     Some(Cell { channel, offset: offset.parse().ok()?, part, named_ends: false })
 }
 
 /// A template whose channels are known.
 #[derive(Debug, Serialize, Deserialize)]
-struct Bound {
-    only: Only,
-    pieces: Vec<Piece<usize>>,
+struct BoundTemplate {
+    #[serde(rename = "only")]
+    positions: Positions,
+    #[serde(rename = "pieces")]
+    tokens: Vec<TemplateToken<usize>>,
 }
 
 /// Which positions a template is for.
 #[derive(Debug, Serialize, Deserialize)]
-enum Only {
+enum Positions {
     All,
     First,
     Last,
 }
 
-impl Bound {
+impl BoundTemplate {
     fn new(template: &str, schema: &Schema) -> Result<Self> {
-        let bind = |piece: Piece<By>| {
-            let Cell { channel, offset, part, named_ends } = match piece {
-                Piece::Text(text) => return Ok(Piece::Text(text)),
-                Piece::Cell(cell) => cell,
+        let bind = |token: TemplateToken<ChannelRef>| {
+            let Cell { channel, offset, part, named_ends } = match token {
+                TemplateToken::Text(text) => return Ok(TemplateToken::Text(text)),
+                TemplateToken::Cell(cell) => cell,
             };
             let name = match channel {
-                By::Name(name) => name,
-                By::Column(column) => {
+                ChannelRef::Name(name) => name,
+                ChannelRef::Column(column) => {
                     let columns = schema.channels();
                     let out_of_range = || {
                         let want =
@@ -185,49 +193,49 @@ impl Bound {
                 }
             };
             let channel = super::channels(schema, &[name], "symbols")?[0];
-            Ok(Piece::Cell(Cell { channel, offset, part, named_ends }))
+            Ok(TemplateToken::Cell(Cell { channel, offset, part, named_ends }))
         };
-        let only = match template {
-            "first" => Only::First,
-            "last" => Only::Last,
-            _ => Only::All,
+        let positions = match template {
+            "first" => Positions::First,
+            "last" => Positions::Last,
+            _ => Positions::All,
         };
-        let pieces = parse(template)?.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
-        Ok(Bound { only, pieces })
+        let tokens = parse(template)?.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
+        Ok(BoundTemplate { positions, tokens })
     }
 
     fn channels(&self) -> impl Iterator<Item = usize> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(_) => None,
-            Piece::Cell(cell) => Some(cell.channel),
+        self.tokens.iter().filter_map(|token| match token {
+            TemplateToken::Text(_) => None,
+            TemplateToken::Cell(cell) => Some(cell.channel),
         })
     }
 
     /// Writes the attribute at position `t`, if there is one.
     fn write(&self, x: &Sequence<'_>, t: usize, out: &mut String) -> Option<()> {
-        let here = match self.only {
-            Only::All => true,
-            Only::First => t == 0,
-            Only::Last => t + 1 == x.len(),
+        let here = match self.positions {
+            Positions::All => true,
+            Positions::First => t == 0,
+            Positions::Last => t + 1 == x.len(),
         };
         if !here {
             return None;
         }
         out.clear();
-        for piece in &self.pieces {
-            let Cell { channel, offset, part, named_ends } = match piece {
-                Piece::Text(text) => {
+        for token in &self.tokens {
+            let Cell { channel, offset, part, named_ends } = match token {
+                TemplateToken::Text(text) => {
                     out.push_str(text);
                     continue;
                 }
-                Piece::Cell(cell) => cell,
+                TemplateToken::Cell(cell) => cell,
             };
-            let at = t as i64 + offset;
-            let symbol = usize::try_from(at).ok().and_then(|at| x.symbol(*channel).get(at));
+            let position = t as i64 + offset;
+            let symbol = usize::try_from(position).ok().and_then(|t| x.symbol(*channel).get(t));
             match symbol {
-                Some(&symbol) => push_part(x.symbol_name(*channel, symbol)?, part, out)?,
+                Some(&symbol) => write_part(x.symbol_name(*channel, symbol)?, part, out)?,
                 None if *named_ends => {
-                    let beyond = if at < 0 { at } else { at - x.len() as i64 + 1 };
+                    let beyond = if position < 0 { position } else { position - x.len() as i64 + 1 };
                     let _ = write!(out, "_B{beyond:+}");
                 }
                 None => return None,
@@ -237,24 +245,26 @@ impl Bound {
     }
 }
 
-fn push_part(symbol: &str, part: &Part, out: &mut String) -> Option<()> {
+fn write_part(symbol: &str, part: &SymbolPart, out: &mut String) -> Option<()> {
     match part {
-        Part::Whole => out.push_str(symbol),
-        Part::Lower => symbol.chars().flat_map(char::to_lowercase).for_each(|c| out.push(c)),
-        Part::Test(pattern) => out.push_str(if pattern.find(symbol).is_some() { "true" } else { "false" }),
-        Part::Match(pattern, lower) => {
-            let part = if *lower { &Part::Lower } else { &Part::Whole };
-            push_part(&symbol[pattern.find(symbol).unwrap_or_default()], part, out)?;
+        SymbolPart::Whole => out.push_str(symbol),
+        SymbolPart::Lower => symbol.chars().flat_map(char::to_lowercase).for_each(|c| out.push(c)),
+        SymbolPart::Test(pattern) => {
+            out.push_str(if pattern.find(symbol).is_some() { "true" } else { "false" })
         }
-        Part::Prefix(n) => {
+        SymbolPart::Match(pattern, lower) => {
+            let part = if *lower { &SymbolPart::Lower } else { &SymbolPart::Whole };
+            write_part(&symbol[pattern.find(symbol).unwrap_or_default()], part, out)?;
+        }
+        SymbolPart::Prefix(n) => {
             let end = symbol.char_indices().map(|(at, c)| at + c.len_utf8()).nth(n - 1)?;
             out.push_str(&symbol[..end]);
         }
-        Part::Suffix(n) => {
+        SymbolPart::Suffix(n) => {
             let (start, _) = symbol.char_indices().rev().nth(n - 1)?;
             out.push_str(&symbol[start..]);
         }
-        Part::Shape => {
+        SymbolPart::Shape => {
             let mut last = None;
             for c in symbol.chars() {
                 let class = match c {
@@ -273,7 +283,7 @@ fn push_part(symbol: &str, part: &Part, out: &mut String) -> Option<()> {
     Some(())
 }
 
-fn for_each_attribute(templates: &[Bound], x: &Sequence<'_>, t: usize, mut f: impl FnMut(&str)) {
+fn for_each_attribute(templates: &[BoundTemplate], x: &Sequence<'_>, t: usize, mut f: impl FnMut(&str)) {
     let mut attribute = String::new();
     for template in templates {
         if template.write(x, t, &mut attribute).is_some() {
@@ -284,7 +294,7 @@ fn for_each_attribute(templates: &[Bound], x: &Sequence<'_>, t: usize, mut f: im
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
-    templates: Vec<Bound>,
+    templates: Vec<BoundTemplate>,
     attributes: Alphabet,
 }
 
@@ -294,12 +304,12 @@ impl Encoder for Fitted {
         self.attributes.names().iter().map(Observation::new).collect()
     }
 
-    fn plain(&self) -> Option<usize> {
+    fn n_plain_functions(&self) -> Option<usize> {
         Some(self.attributes.len())
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        let channels = self.templates.iter().flat_map(Bound::channels);
+        let channels = self.templates.iter().flat_map(BoundTemplate::channels);
         super::require_channels(schema, channels, "symbols")
     }
 

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Result, fits, require};
+use crate::error::{Result, require, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
@@ -63,13 +63,13 @@ impl Prototype for Threshold {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let of = Inner::fit(&*self.of, train)?;
-        let n = of.len() as usize;
+        let inner = Inner::fit(&*self.of, train)?;
+        let n = inner.len() as usize;
         let mut thresholds = vec![self.at.clone(); n];
         if self.quantiles > 0 {
             let mut values = vec![Vec::new(); n];
             for i in 0..train.len() {
-                of.for_each_row(&train.sequence(i), |row| {
+                inner.for_each_row(&train.sequence(i), |row| {
                     values.iter_mut().zip(row).for_each(|(values, &value)| values.push(value));
                 });
             }
@@ -82,7 +82,7 @@ impl Prototype for Threshold {
                 thresholds.dedup();
             }
         }
-        Ok(Box::new(Fitted { thresholds, test: self.test, of }))
+        Ok(Box::new(Fitted { thresholds, test: self.test, of: inner }))
     }
 }
 
@@ -112,17 +112,17 @@ impl Fitted {
 #[typetag::serde(name = "threshold")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        let of = self.of.observations(schema);
+        let inner = self.of.observations(schema);
         let mut tests = Vec::new();
         self.tests(|g, above, at| {
-            let name = format!("{}{}{at}", of[g].name, if above { '>' } else { '<' });
-            tests.push(Observation { labels: of[g].labels.clone(), ..Observation::new(name) });
+            let name = format!("{}{}{at}", inner[g].name, if above { '>' } else { '<' });
+            tests.push(Observation { labels: inner[g].labels.clone(), ..Observation::new(name) });
         });
         tests
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        fits(self.thresholds.len() == self.of.len() as usize)?;
+        require_consistent(self.thresholds.len() == self.of.len() as usize)?;
         self.of.check(schema)
     }
 

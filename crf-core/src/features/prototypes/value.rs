@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Result, fits};
+use crate::error::{Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
 /// The number that a real channel has at the position.
@@ -45,7 +45,7 @@ impl Encoder for Fitted {
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        fits(self.names.len() == self.channels.len())?;
+        require_consistent(self.names.len() == self.channels.len())?;
         super::require_channels(schema, self.channels.iter().copied(), "real numbers")
     }
 

@@ -24,7 +24,7 @@ fn names(encoder: &dyn Encoder) -> Vec<String> {
 
 /// The values of all functions at each position of sequence `i`, constants included.
 fn values(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
-    let block = EncodedRows::of(encoder, &data.sequence(i));
+    let block = EncodedRows::encode(encoder, &data.sequence(i));
     let base: Vec<f64> =
         encoder.observations(data.schema()).iter().map(|g| g.constant.unwrap_or(0.0)).collect();
     let row = |t: usize| {
@@ -46,7 +46,7 @@ fn expect(config: &str, want_names: &[&str], want: &[&[f64]]) {
 fn one_is_constant_and_costs_no_entry() {
     let encoder = fit("type = 'one'");
     assert_eq!(encoder.observations(data().schema())[0].constant, Some(1.0));
-    assert!((0..3).all(|t| EncodedRows::of(&*encoder, &data().sequence(0)).row(t).next().is_none()));
+    assert!((0..3).all(|t| EncodedRows::encode(&*encoder, &data().sequence(0)).row(t).next().is_none()));
     expect("type = 'one'", &["1"], &[&[1.0], &[1.0], &[1.0]]);
 }
 

@@ -50,15 +50,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::compiler::{Compiler, Scope};
-use super::objects::{Bindings, Bound, Objects};
+use super::objects::{Binding, Bindings, Objects};
 use super::parser;
-use super::plan::{Columns, PIECE, Plan};
+use super::plan::{CHUNK_LEN, Columns, Plan};
 use super::printer::Printed;
 use super::syntax::{Domain, Rule};
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::packed_strings::PackedStrings;
 use crate::data::schema::Schema;
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::label_pattern::{LabelPattern, Labels};
 use crate::features::prototype::{EncodedRows, Observation};
 
@@ -106,11 +106,11 @@ impl<'a> Rules<'a> {
                 let mut scope = Scope { text, bindings: std::mem::take(bindings) };
                 let step = compiler.scalar(&rule.expression, &mut scope)?;
                 *bindings = scope.bindings;
-                let labels = labels_of(rule, bindings);
+                let labels = label_patterns(rule, bindings);
                 let next = functions.steps.len();
                 let g = *function_of.entry(step).or_insert(next);
                 if g < next {
-                    functions.labels[g] = either(functions.labels[g].take(), labels);
+                    functions.labels[g] = union(functions.labels[g].take(), labels);
                     return Ok(());
                 }
                 if next == most as usize {
@@ -136,16 +136,18 @@ fn for_each_assignment(
     f: &mut dyn FnMut(&mut Bindings) -> Result<()>,
 ) -> Result<()> {
     let variables: Vec<&str> = rule.variables.iter().map(|(word, _)| word.text.as_str()).collect();
-    let (mut named, mut bindings) = (HashSet::new(), Bindings::default());
+    let mut named = HashSet::new();
+    let mut bindings = Bindings::default();
     objects.named(&rule.expression, &bindings, &variables, &mut named);
     let mut domains = Vec::new();
     for (word, domain) in &rule.variables {
-        let values: Vec<Bound> = match domain {
-            Domain::Numbers(numbers) => numbers.iter().map(|&number| Bound::Number(number)).collect(),
+        let values: Vec<Binding> = match domain {
+            Domain::Numbers(numbers) => numbers.iter().map(|&number| Binding::Number(number)).collect(),
             Domain::Class(class) => {
-                let members = objects.class(&class.text).map_err(|e| parser::at(text, class.column, e))?;
+                let members =
+                    objects.class(&class.text).map_err(|e| parser::at_column(text, class.column, e))?;
                 let free = members.iter().filter(|member| !named.contains(*member));
-                free.map(|member| Bound::Object(member.clone())).collect()
+                free.map(|member| Binding::Object(member.clone())).collect()
             }
         };
         domains.push((word.text.as_str(), values));
@@ -154,7 +156,7 @@ fn for_each_assignment(
 }
 
 fn assign(
-    domains: &[(&str, Vec<Bound>)],
+    domains: &[(&str, Vec<Binding>)],
     bindings: &mut Bindings,
     f: &mut dyn FnMut(&mut Bindings) -> Result<()>,
 ) -> Result<()> {
@@ -162,7 +164,7 @@ fn assign(
         return f(bindings);
     };
     for value in values {
-        if matches!(value, Bound::Object(object) if bindings.has(object)) {
+        if matches!(value, Binding::Object(object) if bindings.has_object(object)) {
             continue;
         }
         bindings.push(name, value.clone());
@@ -172,7 +174,7 @@ fn assign(
     Ok(())
 }
 
-fn labels_of(rule: &Rule, bindings: &Bindings) -> Labels {
+fn label_patterns(rule: &Rule, bindings: &Bindings) -> Labels {
     let label = |label: &Option<String>| label.as_deref().map(|label| bindings.label(label));
     let relation = label(&rule.relation);
     let pattern = LabelPattern { relation, before: label(&rule.before), now: label(&rule.now) };
@@ -180,7 +182,7 @@ fn labels_of(rule: &Rule, bindings: &Bindings) -> Labels {
 }
 
 /// The labels that fit `a` or `b`.
-fn either(a: Labels, b: Labels) -> Labels {
+fn union(a: Labels, b: Labels) -> Labels {
     let (mut a, b) = (a?, b?);
     for pattern in b {
         if !a.contains(&pattern) {
@@ -211,10 +213,10 @@ impl Functions {
     }
 
     /// How many functions there are, if all are for all labels and none is constant.
-    pub(super) fn plain(&self) -> Option<usize> {
-        let plain = self.labels.iter().all(Option::is_none)
+    pub(super) fn n_plain_functions(&self) -> Option<usize> {
+        let n_plain_functions = self.labels.iter().all(Option::is_none)
             && self.steps.iter().all(|&step| self.plan.constant(step).is_none());
-        plain.then_some(self.steps.len())
+        n_plain_functions.then_some(self.steps.len())
     }
 
     /// Normalises by what the training data have.
@@ -225,8 +227,8 @@ impl Functions {
     /// Rejects lists that do not fit each other, steps that read later ones, and channels that are not real numbers.
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
         let n = self.steps.len();
-        fits(self.labels.len() == n && self.names.len() == n)?;
-        fits(self.steps.iter().all(|&step| (step as usize) < self.plan.len()))?;
+        require_consistent(self.labels.len() == n && self.names.len() == n)?;
+        require_consistent(self.steps.iter().all(|&step| (step as usize) < self.plan.len()))?;
         self.plan.check(schema)
     }
 
@@ -240,16 +242,16 @@ impl Functions {
             function_of[step as usize] = self.plan.constant(step).is_none().then_some(g);
         }
         // Columns come one by one and rows are wanted.
-        let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); x.len().min(PIECE)];
+        let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); x.len().min(CHUNK_LEN)];
         let mut columns = Columns::new(&self.plan, x);
-        for start in (0..x.len()).step_by(PIECE) {
-            let piece = start..x.len().min(start + PIECE);
-            columns.compute(piece.clone(), |step, values| {
+        for start in (0..x.len()).step_by(CHUNK_LEN) {
+            let chunk = start..x.len().min(start + CHUNK_LEN);
+            columns.compute(chunk.clone(), |step, values| {
                 if let Some(g) = function_of[step] {
                     for_each_non_zero(values, |t, value| rows[t].push((g, value)));
                 }
             });
-            for row in &mut rows[..piece.len()] {
+            for row in &mut rows[..chunk.len()] {
                 row.drain(..).for_each(|(g, value)| out.push(g, value));
                 out.end_row();
             }

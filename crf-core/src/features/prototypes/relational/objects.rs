@@ -30,7 +30,7 @@ impl Objects {
             {
                 let object: Arc<str> = object.into();
                 found.objects.push(object.clone());
-                found.classes.entry(class_of(&object).to_owned()).or_default().push(object);
+                found.classes.entry(class_name(&object).to_owned()).or_default().push(object);
             }
         }
         for (class, members) in more {
@@ -83,21 +83,21 @@ impl Objects {
     /// Adds the objects that an expression names, by themselves or by what is bound; `free` names are variables.
     pub(super) fn named(
         &self,
-        of: &Expression,
+        expression: &Expression,
         bindings: &Bindings,
         free: &[&str],
         named: &mut HashSet<Arc<str>>,
     ) {
-        if let Expression::Name(word) | Expression::Field(word, _) = of {
+        if let Expression::Name(word) | Expression::Field(word, _) = expression {
             let object = match bindings.get(&word.text) {
                 _ if free.contains(&word.text.as_str()) => None,
-                Some(Bound::Object(object)) => Some(object),
+                Some(Binding::Object(object)) => Some(object),
                 Some(_) => None,
                 None => self.object(&word.text),
             };
             named.extend(object.cloned());
         }
-        of.for_each_part(|part| self.named(part, bindings, free, named));
+        expression.for_each_part(|part| self.named(part, bindings, free, named));
     }
 
     /// All names of channels and objects.
@@ -109,7 +109,7 @@ impl Objects {
     }
 }
 
-fn class_of(object: &str) -> &str {
+fn class_name(object: &str) -> &str {
     match object.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_') {
         "" => object,
         class => class,
@@ -118,19 +118,19 @@ fn class_of(object: &str) -> &str {
 
 /// What names stand for: variables of a rule, or parameters of a definition.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Bindings(Vec<(String, Bound)>);
+pub(super) struct Bindings(Vec<(String, Binding)>);
 
 /// What one name stands for.
 #[derive(Debug, Clone)]
-pub(super) enum Bound {
+pub(super) enum Binding {
     Object(Arc<str>),
     Number(f64),
     Term(Term),
 }
 
 impl Bindings {
-    pub(super) fn push(&mut self, name: &str, bound: Bound) {
-        self.0.push((name.to_owned(), bound));
+    pub(super) fn push(&mut self, name: &str, binding: Binding) {
+        self.0.push((name.to_owned(), binding));
     }
 
     pub(super) fn pop(&mut self) {
@@ -138,38 +138,38 @@ impl Bindings {
     }
 
     /// What a name stands for; the last binding counts.
-    pub(super) fn get(&self, name: &str) -> Option<&Bound> {
+    pub(super) fn get(&self, name: &str) -> Option<&Binding> {
         self.0.iter().rfind(|entry| entry.0 == name).map(|entry| &entry.1)
     }
 
     pub(super) fn number(&self, name: &str) -> Option<f64> {
         match self.get(name) {
-            Some(Bound::Number(value)) => Some(*value),
+            Some(Binding::Number(value)) => Some(*value),
             _ => None,
         }
     }
 
     /// Whether a variable already stands for the object.
-    pub(super) fn has(&self, object: &str) -> bool {
-        self.0.iter().any(|entry| matches!(&entry.1, Bound::Object(other) if &**other == object))
+    pub(super) fn has_object(&self, object: &str) -> bool {
+        self.0.iter().any(|entry| matches!(&entry.1, Binding::Object(other) if &**other == object))
     }
 
     /// The name, or what it stands for.
     pub(super) fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.get(name) {
-            Some(Bound::Object(object)) => write!(f, "{}", Quoted(object)),
-            Some(Bound::Number(value)) => write!(f, "{value}"),
-            Some(Bound::Term(_)) | None if name == "y" => f.write_str("`y`"),
-            Some(Bound::Term(_)) | None => write!(f, "{}", Quoted(name)),
+            Some(Binding::Object(object)) => write!(f, "{}", Quoted(object)),
+            Some(Binding::Number(value)) => write!(f, "{value}"),
+            Some(Binding::Term(_)) | None if name == "y" => f.write_str("`y`"),
+            Some(Binding::Term(_)) | None => write!(f, "{}", Quoted(name)),
         }
     }
 
     /// A label as a rule writes it, with the values of variables: `i`, or `marks {i}`.
     pub(super) fn label(&self, label: &str) -> String {
         let value = |name: &str| match self.get(name) {
-            Some(Bound::Object(object)) => Some(object.to_string()),
-            Some(Bound::Number(value)) => Some(value.to_string()),
-            Some(Bound::Term(_)) | None => None,
+            Some(Binding::Object(object)) => Some(object.to_string()),
+            Some(Binding::Number(value)) => Some(value.to_string()),
+            Some(Binding::Term(_)) | None => None,
         };
         if let Some(value) = value(label) {
             return value;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::{ChannelKind, Schema};
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::prototypes::Over;
 use crate::numeric::moments::Moments;
 
@@ -105,9 +105,9 @@ impl Step {
             Step::Channel(c) => out.extend_from_slice(&x.real(c as usize)[start..start + len]),
             Step::Number(bits) => out.resize(len, f64::from_bits(bits)),
             Step::Shift(a, by) => {
-                let of = column(a);
+                let values = column(a);
                 let last = len as i64 - 1;
-                out.extend((0..len as i64).map(|t| of[(t + i64::from(by)).clamp(0, last) as usize]));
+                out.extend((0..len as i64).map(|t| values[(t + i64::from(by)).clamp(0, last) as usize]));
             }
             Step::Window(over, a, before, after) => over.slide(column(a), before, after, out),
             Step::Add(a, b) => out.extend(pairs(a, b).map(|(a, b)| a + b)),
@@ -155,7 +155,7 @@ fn fold<'a>(
 }
 
 /// How many positions are computed at once: their columns stay in the cache, and memory does not grow with sequences.
-pub(super) const PIECE: usize = 1024;
+pub(super) const CHUNK_LEN: usize = 1024;
 
 impl Plan {
     /// How many steps there are.
@@ -191,10 +191,10 @@ impl Plan {
             for i in 0..train.len() {
                 let x = train.sequence(i);
                 let mut columns = Columns::new(self, &x);
-                for start in (0..x.len()).step_by(PIECE) {
-                    columns.compute(start..x.len().min(start + PIECE), |step, values| {
+                for start in (0..x.len()).step_by(CHUNK_LEN) {
+                    columns.compute(start..x.len().min(start + CHUNK_LEN), |step, values| {
                         let moments = moments[step].iter_mut();
-                        moments.for_each(|moments| values.iter().for_each(|&value| moments.see(value)));
+                        moments.for_each(|moments| values.iter().for_each(|&value| moments.add(value)));
                     });
                 }
             }
@@ -225,7 +225,7 @@ impl Plan {
                     _ => true,
                 }
         };
-        fits(self.steps.iter().enumerate().all(sound))
+        require_consistent(self.steps.iter().enumerate().all(sound))
     }
 
     /// The last step that reads each step; the step itself if none does.
@@ -280,14 +280,14 @@ impl<'a> Columns<'a> {
     /// Calls `f` with each step in turn and its values on a piece of the sequence.
     ///
     /// The piece is computed with as many positions around it as shifts and windows can reach.
-    pub(super) fn compute(&mut self, piece: Range<usize>, mut f: impl FnMut(usize, &[f64])) {
+    pub(super) fn compute(&mut self, chunk: Range<usize>, mut f: impl FnMut(usize, &[f64])) {
         let Columns { plan, x, reach, last, columns, free } = self;
-        let start = piece.start.saturating_sub(reach.0);
-        let len = x.len().min(piece.end.saturating_add(reach.1)) - start;
+        let start = chunk.start.saturating_sub(reach.0);
+        let len = x.len().min(chunk.end.saturating_add(reach.1)) - start;
         for (n, step) in plan.steps.iter().enumerate() {
             let mut out = free.pop().unwrap_or_default();
             step.compute(x, start, len, columns, &mut out);
-            f(n, &out[piece.start - start..piece.end - start]);
+            f(n, &out[chunk.start - start..chunk.end - start]);
             columns[n] = out;
             let mut release = |a: u32| {
                 if last[a as usize] as usize <= n {
@@ -326,7 +326,7 @@ impl Planner {
 
     /// The number of a step that computes the same as `step`.
     pub(super) fn step(&mut self, step: Step) -> u32 {
-        let step = self.simplest(step);
+        let step = self.normal_form(step);
         if let Some(&known) = self.known.get(&step) {
             return known;
         }
@@ -337,14 +337,14 @@ impl Planner {
     }
 
     /// One form for steps that have the same value by the laws of arithmetic that rounding keeps.
-    fn simplest(&mut self, step: Step) -> Step {
-        if let Some(value) = self.folded(&step) {
+    fn normal_form(&mut self, step: Step) -> Step {
+        if let Some(value) = self.constant_value(&step) {
             return Step::Number((value + 0.0).to_bits());
         }
         let same = |plan: &Plan, a: u32| plan.steps[a as usize].clone();
         match step {
             Step::Add(a, b) if a > b => Step::Add(b, a),
-            Step::Multiply(a, b) if a == b => self.simplest(Step::Power(a, 2)),
+            Step::Multiply(a, b) if a == b => self.normal_form(Step::Power(a, 2)),
             Step::Multiply(a, b) if self.constant(b) == Some(1.0) => same(&self.plan, a),
             Step::Multiply(a, b) if self.constant(a) == Some(1.0) => same(&self.plan, b),
             Step::Multiply(a, b) if a > b => Step::Multiply(b, a),
@@ -370,7 +370,7 @@ impl Planner {
     }
 
     /// The value of a step whose inputs are all constant.
-    fn folded(&self, step: &Step) -> Option<f64> {
+    fn constant_value(&self, step: &Step) -> Option<f64> {
         let number = |a: u32| self.constant(a);
         let test =
             |a: u32, b: u32, holds: fn(&f64, &f64) -> bool| Some(f64::from(holds(&number(a)?, &number(b)?)));

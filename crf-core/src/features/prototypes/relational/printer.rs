@@ -15,7 +15,7 @@ pub(super) struct Printed<'a> {
 }
 
 impl<'a> Printed<'a> {
-    fn of(&self, expression: &'a Expression) -> Self {
+    fn part(&self, expression: &'a Expression) -> Self {
         Printed { expression, bindings: self.bindings }
     }
 
@@ -34,19 +34,19 @@ impl<'a> Printed<'a> {
 
     /// The expression, in parentheses if it binds less tightly than its place asks for.
     fn write(&self, expression: &'a Expression, level: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = self.of(expression);
+        let inner = self.part(expression);
         if inner.level() < level { write!(f, "({inner})") } else { write!(f, "{inner}") }
     }
 
     fn list(&self, items: &'a [Expression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, item) in items.iter().enumerate() {
-            write!(f, "{}{}", if n == 0 { "" } else { ", " }, self.of(item))?;
+            write!(f, "{}{}", if n == 0 { "" } else { ", " }, self.part(item))?;
         }
         Ok(())
     }
 
     fn offset(&self, offset: &'a Offset, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if offset.negative { '-' } else { '+' }, self.of(&offset.size))
+        write!(f, "{}{}", if offset.negative { '-' } else { '+' }, self.part(&offset.size))
     }
 }
 
@@ -69,13 +69,13 @@ impl fmt::Display for Printed<'_> {
                 self.list(arguments, f)?;
                 write!(f, ")")
             }
-            Expression::Not(of) => {
+            Expression::Not(operand) => {
                 write!(f, "¬")?;
-                self.write(of, PREFIX, f)
+                self.write(operand, PREFIX, f)
             }
-            Expression::Negate(of) => {
+            Expression::Negate(operand) => {
                 write!(f, "-")?;
-                self.write(of, POSTFIX, f)
+                self.write(operand, POSTFIX, f)
             }
             Expression::Binary(left, operator, right) => {
                 let spelling = Operator::SPELLINGS.iter().find(|entry| entry.1 == *operator);
@@ -90,27 +90,27 @@ impl fmt::Display for Printed<'_> {
                 write!(f, "{space}{spelling}{space}")?;
                 self.write(right, level + 1, f)
             }
-            Expression::Power(of, degree) => {
-                self.write(of, POSTFIX, f)?;
+            Expression::Power(operand, degree) => {
+                self.write(operand, POSTFIX, f)?;
                 if *degree == 2 { write!(f, "²") } else { write!(f, "^{degree}") }
             }
-            Expression::Shift(of, offset) => {
-                self.write(of, POSTFIX, f)?;
+            Expression::Shift(operand, offset) => {
+                self.write(operand, POSTFIX, f)?;
                 write!(f, "[")?;
                 self.offset(offset, f)?;
                 write!(f, "]")
             }
-            Expression::Window(over, of, from, to) => {
-                write!(f, "{}({}, ", over.name(), self.of(of))?;
+            Expression::Window(over, operand, from, to) => {
+                write!(f, "{}({}, ", over.name(), self.part(operand))?;
                 self.offset(from, f)?;
                 write!(f, "..")?;
                 self.offset(to, f)?;
                 write!(f, ")")
             }
-            Expression::Among(among, of, variable, class, by) => {
-                write!(f, "{}({} for {} in {}", among.name(), self.of(of), variable.text, class.text)?;
+            Expression::Among(among, operand, variable, class, by) => {
+                write!(f, "{}({} for {} in {}", among.name(), self.part(operand), variable.text, class.text)?;
                 if let Some(by) = by {
-                    write!(f, " by {}", self.of(by))?;
+                    write!(f, " by {}", self.part(by))?;
                 }
                 write!(f, ")")
             }

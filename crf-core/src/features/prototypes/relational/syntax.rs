@@ -65,17 +65,17 @@ impl Expression {
         match self {
             Expression::Number(_) | Expression::Name(_) | Expression::Field(..) => {}
             Expression::Vector(parts) | Expression::Call(_, parts) => parts.iter().for_each(f),
-            Expression::Not(of)
-            | Expression::Negate(of)
-            | Expression::Power(of, _)
-            | Expression::Shift(of, _)
-            | Expression::Window(_, of, _, _) => f(of),
+            Expression::Not(operand)
+            | Expression::Negate(operand)
+            | Expression::Power(operand, _)
+            | Expression::Shift(operand, _)
+            | Expression::Window(_, operand, _, _) => f(operand),
             Expression::Binary(left, _, right) => {
                 f(left);
                 f(right);
             }
-            Expression::Among(_, of, _, _, by) => {
-                f(of);
+            Expression::Among(_, operand, _, _, by) => {
+                f(operand);
                 by.iter().for_each(|by| f(by));
             }
         }
@@ -173,8 +173,8 @@ pub(super) const RESERVED: [&str; 6] = ["and", "by", "for", "in", "not", "step"]
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut letters = self.0.chars();
-        let plain = letters.next().is_some_and(starts_word) && letters.all(continues_word);
-        if plain && !RESERVED.contains(&self.0) {
+        let n_plain_functions = letters.next().is_some_and(starts_word) && letters.all(continues_word);
+        if n_plain_functions && !RESERVED.contains(&self.0) {
             return f.write_str(self.0);
         }
         write!(f, "`{}`", self.0)

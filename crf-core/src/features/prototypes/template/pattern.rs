@@ -11,12 +11,12 @@ pub(in crate::features::prototypes) struct Pattern {
     text: String,
     from_start: bool,
     to_end: bool,
-    steps: Vec<(One, Times)>,
+    steps: Vec<(CharClass, Repeat)>,
 }
 
 /// What one character may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum One {
+enum CharClass {
     Any,
     Is(char),
     /// One of a class, or, when false, none of it.
@@ -24,7 +24,7 @@ enum One {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Times {
+enum Repeat {
     Once,
     AtMostOnce,
     AnyNumber,
@@ -49,30 +49,31 @@ impl Pattern {
     pub(in crate::features::prototypes) fn new(text: &str) -> Option<Self> {
         let from_start = text.starts_with('^');
         let mut rest = text[usize::from(from_start)..].chars().peekable();
-        let (mut to_end, mut steps) = (false, Vec::new());
+        let mut to_end = false;
+        let mut steps = Vec::new();
         while let Some(c) = rest.next() {
             let one = match c {
                 '$' if rest.peek().is_none() => {
                     to_end = true;
                     break;
                 }
-                '.' => One::Any,
+                '.' => CharClass::Any,
                 '*' | '?' => return None,
                 '\\' => match rest.next()? {
-                    class @ ('d' | 'l' | 'u' | 'a' | 'w' | 'p' | 's') => One::Class(class, true),
+                    class @ ('d' | 'l' | 'u' | 'a' | 'w' | 'p' | 's') => CharClass::Class(class, true),
                     class @ ('D' | 'L' | 'U' | 'A' | 'W' | 'P' | 'S') => {
-                        One::Class(class.to_ascii_lowercase(), false)
+                        CharClass::Class(class.to_ascii_lowercase(), false)
                     }
-                    other => One::Is(other),
+                    other => CharClass::Is(other),
                 },
-                other => One::Is(other),
+                other => CharClass::Is(other),
             };
             let times = match rest.peek() {
-                Some('*') => Times::AnyNumber,
-                Some('?') => Times::AtMostOnce,
-                _ => Times::Once,
+                Some('*') => Repeat::AnyNumber,
+                Some('?') => Repeat::AtMostOnce,
+                _ => Repeat::Once,
             };
-            if times != Times::Once {
+            if times != Repeat::Once {
                 rest.next();
             }
             steps.push((one, times));
@@ -84,32 +85,32 @@ impl Pattern {
     pub(in crate::features::prototypes) fn find(&self, text: &str) -> Option<Range<usize>> {
         let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
         let starts = starts.take(if self.from_start { 1 } else { usize::MAX });
-        starts.into_iter().find_map(|start| Some(start..start + self.matched(&self.steps, &text[start..])?))
+        starts.into_iter().find_map(|start| Some(start..start + self.match_len(&self.steps, &text[start..])?))
     }
 
     /// How much of the start of `text` matches, as many characters as possible for each step first.
-    fn matched(&self, steps: &[(One, Times)], text: &str) -> Option<usize> {
+    fn match_len(&self, steps: &[(CharClass, Repeat)], text: &str) -> Option<usize> {
         let Some((&(one, times), later)) = steps.split_first() else {
             return (!self.to_end || text.is_empty()).then_some(0);
         };
         let most = match times {
-            Times::AnyNumber => usize::MAX,
+            Repeat::AnyNumber => usize::MAX,
             _ => 1,
         };
         let ends = text.char_indices().take_while(|&(_, c)| one.allows(c)).take(most);
         let ends: Vec<usize> = ends.map(|(at, c)| at + c.len_utf8()).collect();
-        let none = if times == Times::Once { None } else { Some(0) };
+        let none = if times == Repeat::Once { None } else { Some(0) };
         let mut lengths = none.into_iter().chain(ends).rev();
-        lengths.find_map(|length| Some(length + self.matched(later, &text[length..])?))
+        lengths.find_map(|length| Some(length + self.match_len(later, &text[length..])?))
     }
 }
 
-impl One {
+impl CharClass {
     fn allows(self, c: char) -> bool {
         match self {
-            One::Any => true,
-            One::Is(other) => c == other,
-            One::Class(class, wanted) => {
+            CharClass::Any => true,
+            CharClass::Is(other) => c == other,
+            CharClass::Class(class, wanted) => {
                 let is = match class {
                     'd' => c.is_numeric(),
                     'l' => c.is_lowercase(),

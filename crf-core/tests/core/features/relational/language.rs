@@ -243,7 +243,7 @@ fn pieces_are_the_same_on_any_number_of_threads() {
     // And those of whole sequences.
     let encoder = features(&list).0.swap_remove(2).of.fit(&data).unwrap();
     for i in 0..data.len() {
-        let block = EncodedRows::of(&*encoder, &data.sequence(i));
+        let block = EncodedRows::encode(&*encoder, &data.sequence(i));
         for (t, row) in data.range(i).enumerate() {
             let (mut got, mut want) = (vec![0.0; 20], vec![0.0; 20]);
             one.nodes().for_each(row, |g, value| got[g as usize] += value);

@@ -69,7 +69,7 @@ fn names(encoder: &dyn Encoder, data: &Dataset) -> Vec<String> {
 
 /// The values of every function, by function and position of sequence `i`.
 fn columns(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
-    let block = EncodedRows::of(encoder, &data.sequence(i));
+    let block = EncodedRows::encode(encoder, &data.sequence(i));
     let constants = encoder.observations(data.schema()).into_iter().map(|g| g.constant.unwrap_or(0.0));
     let mut columns: Vec<Vec<f64>> = constants.map(|value| vec![value; block.len()]).collect();
     for t in 0..block.len() {
