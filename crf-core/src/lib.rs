@@ -1,7 +1,22 @@
-//! The vocabulary every plugin shares: datasets, features, potentials, beliefs, and the traits.
+//! Vocabulary and traits that every plugin shares: data, features, potentials, answers, models,
+//! learners, metrics.
 //!
-//! Nothing here runs an algorithm that iterates; inference, learners and selectors live in the crates
-//! that depend on this one. The way of the data through the modules below is the way down this list.
+//! Nothing here runs an algorithm that iterates: inference, learners and selectors are in the
+//! crates that depend on this one. The rooms, in the order of the data through them, each of which
+//! uses only rooms above it:
+//!
+//! - `numeric`: vector instructions, aligned memory, storage of numbers;
+//! - `data`: datasets, schemas, graphs; trait [`Source`];
+//! - `features`: observation functions, feature maps, encoded data; trait [`Prototype`] and its
+//!   plugins;
+//! - `inference`: potentials of one instance and the answers about it; trait [`Inference`];
+//! - `models`: from encoded data to potentials, constraints; trait [`Model`];
+//! - `learning`: traits [`Learner`] and [`Selector`];
+//! - `evaluation`: predictions; trait [`Metric`] and its plugins;
+//! - `pipeline`: from data to a trained model.
+//!
+//! Beside them are the errors ([`Error`]), named streams of random numbers ([`Seed`]) and the
+//! registry of plugins ([`plugin`]). All public names are re-exported here.
 #![deny(unsafe_code)]
 
 mod data;
@@ -59,7 +74,8 @@ pub use crate::pipeline::prepare::{Encode, Prepared, Trained, encode, fit_select
 pub use crate::plugin::Plugin;
 pub use crate::seed::{Rng, Seed};
 
-/// What the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to anybody else.
+/// Internals that the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to
+/// anybody else.
 #[doc(hidden)]
 pub mod kernel_support {
     pub use crate::data::graph::offsets;

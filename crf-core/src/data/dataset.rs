@@ -7,9 +7,10 @@ use crate::data::sparse_rows::SparseRows;
 use crate::error::{Error, Result, require};
 use crate::{Alphabet, Label, Seed};
 
-/// What a user has: sequences (or graphs) of positions with observations, and labels where they are known.
+/// Dataset: sequences or graphs of positions with observations, and labels where they are known.
 ///
-/// Stored by column over all positions of all sequences, so that a channel is one contiguous array.
+/// Stored column by column over all positions of all sequences, so that a channel is one contiguous
+/// array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     pub(super) schema: Arc<Schema>,
@@ -19,42 +20,43 @@ pub struct Dataset {
     pub(super) weights: Vec<f64>,          // [sequences]
     pub(super) graphs: Vec<Graph>,         // [sequences], or empty when all are chains
     pub(super) foreign: Alphabet,          // labels that the schema does not have
-    pub(super) unseen: Vec<Alphabet>, // [channels] symbols that the schema does not have, numbered behind its own
+    pub(super) unseen: Vec<Alphabet>, // [channels] symbols that the schema does not have; their indices follow its own
 }
 
-/// All values of one channel.
+/// Values of one channel at all positions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// Finite numbers.
     Real(Vec<f64>),
-    /// Numbers of symbols in the channel's alphabet.
+    /// Indices of symbols in the channel's alphabet.
     Symbol(Vec<u32>),
-    /// Attributes of the channel's alphabet with their values, a row a position.
+    /// Attributes of the channel's alphabet with their values, one row per position.
     Bag(SparseRows),
 }
 
-/// One value of one channel.
+/// Value of one channel at one position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// A finite number.
     Real(f64),
-    /// The number of a symbol.
+    /// Index of a symbol.
     Symbol(u32),
-    /// Numbers of attributes with finite values.
+    /// Indices of attributes, each with a finite value.
     Bag(&'a [(u32, f64)]),
 }
 
-/// A weight that a sequence may have.
+/// Rejects a sequence weight that is negative or not finite.
 pub(super) fn checked_weight(weight: f64) -> Result<f64> {
     require(weight.is_finite() && weight >= 0.0, "weight", "a finite number of at least 0", weight)?;
     Ok(weight)
 }
 
-/// Labels from this number on are not in the alphabet: the truth knows them, the model never can.
+/// First index of foreign labels: they occur in the data, but the schema and so the model does not
+/// have them.
 pub(super) const FOREIGN: Label = 1 << 31;
 
 impl Dataset {
-    /// A dataset without sequences.
+    /// Dataset of the given schema without sequences.
     pub(super) fn empty(schema: Arc<Schema>) -> Self {
         let columns = schema.channels().iter().map(|channel| match channel.kind {
             ChannelKind::Real => Column::Real(Vec::new()),
@@ -74,42 +76,43 @@ impl Dataset {
         }
     }
 
-    /// What the positions carry.
+    /// Schema of the data: channels, labels and relations.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
-    /// How many sequences there are.
+    /// Number of sequences.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether there is no sequence.
+    /// True if there is no sequence.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many positions all sequences have together.
+    /// Number of positions of all sequences together.
     pub fn n_positions(&self) -> usize {
         self.labels.len()
     }
 
-    /// The positions of sequence `i` in the arrays over all positions.
+    /// Range of sequence `i` in the arrays over all positions.
     pub fn range(&self, i: usize) -> Range<usize> {
         self.starts[i]..self.starts[i + 1]
     }
 
-    /// The labels of all positions, `None` where unknown.
+    /// Labels of all positions, `None` where unknown.
     pub fn labels(&self) -> &[Option<Label>] {
         &self.labels
     }
 
-    /// Whether a label is one that the schema does not have; it counts as an error whatever is predicted.
+    /// True if the schema does not have the label; such a label counts as an error whatever is
+    /// predicted.
     pub fn is_foreign(label: Label) -> bool {
         label >= FOREIGN
     }
 
-    /// The name of a label of a node of the given kind, foreign ones included.
+    /// Name of a label of a node of the given kind; foreign labels have names too.
     pub fn label_name(&self, kind: u16, label: Label) -> &str {
         match label.checked_sub(FOREIGN) {
             Some(foreign) => self.foreign.name(foreign),
@@ -117,7 +120,7 @@ impl Dataset {
         }
     }
 
-    /// The name of a symbol, whether the schema has it or not.
+    /// Name of a symbol, whether the schema has it or not.
     ///
     /// Attributes of bags that the schema does not have keep no name.
     pub fn symbol_name(&self, channel: usize, symbol: u32) -> Option<&str> {
@@ -131,28 +134,28 @@ impl Dataset {
         }
     }
 
-    /// How many positions have a foreign label.
+    /// Number of positions with a foreign label.
     pub fn n_foreign(&self) -> usize {
         self.labels.iter().flatten().filter(|&&label| Dataset::is_foreign(label)).count()
     }
 
-    /// How much sequence `i` counts.
+    /// Weight of sequence `i`.
     pub fn weight(&self, i: usize) -> f64 {
         self.weights[i]
     }
 
-    /// The same data, in which sequence `i` counts as much as `weight(i)` says.
+    /// Copies the data and gives sequence `i` the weight `weight(i)`.
     pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
         let weights = (0..self.len()).map(weight).map(checked_weight).collect::<Result<_>>()?;
         Ok(Dataset { weights, ..self.clone() })
     }
 
-    /// One sequence.
+    /// Sequence `i`.
     pub fn sequence(&self, i: usize) -> Sequence<'_> {
         Sequence { data: self, range: self.range(i) }
     }
 
-    /// The graph of sequence `i`.
+    /// Graph of sequence `i`.
     pub fn shape(&self, i: usize) -> Shape<'_> {
         match self.graphs.get(i) {
             Some(graph) => Shape::Graph(graph),
@@ -160,12 +163,12 @@ impl Dataset {
         }
     }
 
-    /// Whether every sequence is a chain.
+    /// True if every sequence is a chain.
     pub fn is_chains(&self) -> bool {
         self.graphs.is_empty()
     }
 
-    /// The numbers of the sequences in one of so many equal parts, which are counted from 1.
+    /// Indices of the sequences in part number `part` of `of` equal parts, counted from 1.
     pub fn part(&self, part: usize, of: usize) -> Result<Range<usize>> {
         require((1..=of).contains(&part), "part", &format!("from 1 to {of}"), part)?;
         if !self.len().is_multiple_of(of) {
@@ -175,7 +178,7 @@ impl Dataset {
         Ok((part - 1) * size..part * size)
     }
 
-    /// The sequences whose numbers are given, in that order.
+    /// Copies the sequences with the given indices, in that order.
     pub fn subset(&self, sequences: &[usize]) -> Dataset {
         let mut part = Dataset::empty(self.schema.clone());
         for &i in sequences {
@@ -198,7 +201,7 @@ impl Dataset {
         part
     }
 
-    /// The numbers of the sequences in an order drawn from `seed`, for splits and epochs.
+    /// Indices of all sequences in an order drawn from `seed`, for splits and epochs.
     pub fn shuffled(&self, seed: &Seed) -> Vec<usize> {
         use rand::seq::SliceRandom as _;
         let mut order: Vec<usize> = (0..self.len()).collect();
@@ -207,7 +210,7 @@ impl Dataset {
     }
 }
 
-/// One sequence of a dataset, as encoders read it.
+/// Sequence of a dataset, as encoders read it.
 #[derive(Debug, Clone)]
 pub struct Sequence<'a> {
     data: &'a Dataset,
@@ -215,23 +218,23 @@ pub struct Sequence<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// How many positions there are.
+    /// Number of positions.
     pub fn len(&self) -> usize {
         self.range.len()
     }
 
-    /// Whether there is no position.
+    /// True if there is no position.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
 
-    /// The positions of a range as a sequence of their own.
+    /// View of a range of positions as a sequence of its own.
     pub(crate) fn part(&self, range: Range<usize>) -> Self {
         let range = self.range.start + range.start..self.range.start + range.end;
         Sequence { data: self.data, range }
     }
 
-    /// The numbers of a real channel; panics on a symbolic one.
+    /// Values of a real channel; panics on other channels.
     pub fn real(&self, channel: usize) -> &'a [f64] {
         match &self.data.columns[channel] {
             Column::Real(values) => &values[self.range.clone()],
@@ -239,7 +242,7 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// The symbols of a symbolic channel; panics on a real one.
+    /// Symbols of a symbolic channel; panics on other channels.
     pub fn symbol(&self, channel: usize) -> &'a [u32] {
         match &self.data.columns[channel] {
             Column::Symbol(values) => &values[self.range.clone()],
@@ -247,7 +250,8 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// Calls `f` with every attribute that a bag channel has at position `t`, and its value; panics on others.
+    /// Calls `f` with every attribute of a bag channel at position `t` and its value; panics on
+    /// other channels.
     pub fn for_each_in_bag(&self, channel: usize, t: usize, f: impl FnMut(u32, f64)) {
         match &self.data.columns[channel] {
             Column::Bag(rows) => rows.for_each(self.range.start + t, f),
@@ -255,12 +259,12 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// The name of a symbol, whether the schema has it or not.
+    /// Name of a symbol, whether the schema has it or not.
     pub fn symbol_name(&self, channel: usize, symbol: u32) -> Option<&'a str> {
         self.data.symbol_name(channel, symbol)
     }
 
-    /// The labels, `None` where unknown.
+    /// Labels of the positions, `None` where unknown.
     pub fn labels(&self) -> &'a [Option<Label>] {
         &self.data.labels[self.range.clone()]
     }

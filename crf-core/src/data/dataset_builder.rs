@@ -6,7 +6,7 @@ use crate::data::graph::{Graph, Shape};
 use crate::data::schema::{Channel, ChannelKind, Schema};
 use crate::error::{Error, Result};
 
-/// Collects positions into sequences and checks each value as it comes.
+/// Builder of a [`Dataset`], which checks every value when it is added.
 #[derive(Debug)]
 pub struct DatasetBuilder {
     data: Dataset,
@@ -14,22 +14,23 @@ pub struct DatasetBuilder {
 }
 
 impl DatasetBuilder {
-    /// An empty dataset of the given schema.
+    /// Starts an empty dataset of the given schema.
     pub fn new(schema: Arc<Schema>) -> Self {
         DatasetBuilder { data: Dataset::empty(schema), growing: false }
     }
 
-    /// An empty dataset of chains whose alphabets grow with what is read: for training data.
+    /// Starts an empty dataset of chains whose alphabets grow with the data: for training data.
     pub fn growing(channels: Vec<Channel>) -> Result<Self> {
         let mut builder = DatasetBuilder::new(Arc::new(Schema::unlabelled_chain(channels)?));
         builder.growing = true;
         Ok(builder)
     }
 
-    /// The number of a symbol of a channel, for [`DatasetBuilder::push`].
+    /// Index of a symbol of a channel, for [`DatasetBuilder::push`].
     ///
-    /// A new symbol gets a new number while alphabets grow, and otherwise one behind those of the schema; a new
-    /// attribute of a bag then gets one that stands for nothing.
+    /// A symbol that the schema does not have is added to it while alphabets grow. Otherwise a
+    /// symbol gets an index behind those of the schema, and an attribute of a bag one without a
+    /// name.
     pub fn symbol(&mut self, channel: usize, name: &str) -> u32 {
         let known =
             self.data.schema.channels()[channel].kind.alphabet().and_then(|symbols| symbols.number(name));
@@ -43,7 +44,8 @@ impl DatasetBuilder {
         }
     }
 
-    /// The number of a label, for [`DatasetBuilder::push`]; a new one is foreign unless alphabets grow.
+    /// Index of a label, for [`DatasetBuilder::push`]; a new label is foreign unless alphabets
+    /// grow.
     pub fn label(&mut self, name: &str) -> Label {
         match self.data.schema.labels().number(name) {
             Some(label) => label,
@@ -52,7 +54,7 @@ impl DatasetBuilder {
         }
     }
 
-    /// Adds a position with one value per channel to the open sequence.
+    /// Adds a position, with one value per channel, to the open sequence.
     pub fn push(&mut self, values: &[Value<'_>], label: Option<Label>) -> Result<()> {
         let data = &mut self.data;
         let location = |data: &Dataset| {
@@ -149,14 +151,14 @@ impl DatasetBuilder {
         Ok(())
     }
 
-    /// Sets how much the sequence closed last counts: 1 unless said otherwise.
+    /// Sets the weight of the sequence closed last; the default is 1.
     pub fn weigh_last(&mut self, weight: f64) -> Result<()> {
         *self.data.weights.last_mut().ok_or_else(|| Error::data("no sequence was closed yet"))? =
             checked_weight(weight)?;
         Ok(())
     }
 
-    /// The dataset; panics when a sequence is still open.
+    /// Returns the dataset; panics if a sequence is still open.
     pub fn finish(self) -> Dataset {
         assert_eq!(
             self.data.starts.last(),

@@ -10,7 +10,8 @@ use crate::inference::algorithm::Inference;
 use crate::learning::learner::Trace;
 use crate::models::model::Model;
 
-/// An evaluation, and all that a metric may ask for beyond it, computed when it is asked for and once.
+/// Context of a metric: an evaluation, and further answers that are computed at the first request
+/// and kept.
 #[derive(Debug)]
 pub struct EvaluationContext<'a> {
     answers: Evaluation,
@@ -22,7 +23,7 @@ pub struct EvaluationContext<'a> {
     parameters: OnceCell<Vec<(String, f64)>>,
 }
 
-/// The model and the data of an evaluation.
+/// Model and data of an evaluation.
 #[derive(Debug, Clone, Copy)]
 struct EvaluatedModel<'a> {
     model: &'a dyn Model,
@@ -44,12 +45,12 @@ impl<'a> EvaluationContext<'a> {
         Ok(EvaluationContext { source, ..answers.into() })
     }
 
-    /// Adds an inference to compare the answers with.
+    /// Adds a reference inference to compare the answers with.
     pub fn with_reference_inference(self, reference_inference: Option<&'a dyn Inference>) -> Self {
         EvaluationContext { reference_inference, ..self }
     }
 
-    /// Adds answers to compare with.
+    /// Adds reference answers to compare with.
     pub fn with_reference(self, reference: Evaluation) -> Self {
         EvaluationContext { reference: reference.into(), ..self }
     }
@@ -64,7 +65,7 @@ impl<'a> EvaluationContext<'a> {
         EvaluationContext { trace, ..self }
     }
 
-    /// The answers of the reference inference for the same model and data.
+    /// Answers of the reference inference for the same model and data.
     pub fn reference(&self) -> Result<&Evaluation> {
         let none = || Error::data("there is no reference inference to compare the answers with");
         get_or_compute(&self.reference, || {
@@ -73,13 +74,13 @@ impl<'a> EvaluationContext<'a> {
         })
     }
 
-    /// The probabilities of the answers, and those of the reference inference.
+    /// Probabilities of the answers, and those of the reference inference.
     pub fn compared(&self) -> Result<(&Probabilities, &Probabilities)> {
         let reference = self.reference()?;
         Ok((self.probabilities()?, reference.probabilities()?))
     }
 
-    /// The most likely labelling of each sequence as a whole, however the answers were decoded.
+    /// Most likely labelling of each sequence as a whole, whatever decoding the answers used.
     pub fn viterbi(&self) -> Result<&[Label]> {
         let none = || Error::data("the labels that are most likely as a whole were not looked for");
         let labels = get_or_compute(&self.viterbi, || {
@@ -91,7 +92,7 @@ impl<'a> EvaluationContext<'a> {
         labels.map(Vec::as_slice)
     }
 
-    /// The parameters of the model in words, with their values.
+    /// Parameters of the model: names and values.
     pub fn parameters(&self) -> Result<&[(String, f64)]> {
         let none = || Error::data("the model is not known, so it has no parameters to be shown");
         let parameters = get_or_compute(&self.parameters, || {
@@ -103,13 +104,13 @@ impl<'a> EvaluationContext<'a> {
         parameters.map(Vec::as_slice)
     }
 
-    /// The course of training.
+    /// Course of training.
     pub fn trace(&self) -> Result<&Trace> {
         self.trace.ok_or_else(|| Error::data("how the model was trained is not known"))
     }
 }
 
-/// The content of a cell, computed if it is empty.
+/// Returns the content of a cell, and computes it first if it is empty.
 fn get_or_compute<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(known) = cell.get() {
         return Ok(known);
@@ -118,7 +119,7 @@ fn get_or_compute<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> Result<T>) ->
     Ok(cell.get_or_init(|| computed))
 }
 
-/// Answers alone: metrics that ask for more are refused.
+/// Context of answers alone: metrics that ask for more return an error.
 impl From<Evaluation> for EvaluationContext<'_> {
     fn from(answers: Evaluation) -> Self {
         EvaluationContext {

@@ -11,10 +11,11 @@ use crate::features::encoding_chunks::{EncodedEntry, EncodingChunk, EncodingChun
 use crate::features::feature_map::FeatureMap;
 use crate::features::fitted_entry::FittedEntry;
 
-/// Encoded data: every observation function's value at every node and edge, computed once.
+/// Encoded dataset: the value of every observation function at every node and edge, computed once.
 ///
-/// Functions with one value everywhere stand in `constants_and_offsets` and cost nothing per position. Edges with equal rows share
-/// one row, so transition weights that do not look at the observations need one table for the whole corpus.
+/// Constant functions, with one value everywhere, are stored apart and cost nothing per position.
+/// Edges with equal rows share one row, so transition weights that do not depend on the
+/// observations need one table for the whole dataset.
 #[derive(Debug, Clone)]
 pub struct EncodedDataset {
     data: Arc<Dataset>,
@@ -27,9 +28,9 @@ pub struct EncodedDataset {
     relation_of_row: Vec<u16>, // [distinct rows]
 }
 
-/// What tells rows of edges apart: their relation and the bits of their entries.
+/// Key of a row of edges: the relation and the bits of the entries.
 type Key = (u16, Vec<(u32, u64)>);
-/// The number of each distinct row of edges.
+/// Index of each distinct row of edges.
 type KnownRows = HashMap<Key, u32>;
 
 fn key(relation: u16, entries: impl Iterator<Item = (u32, f64)>) -> Key {
@@ -37,10 +38,10 @@ fn key(relation: u16, entries: impl Iterator<Item = (u32, f64)>) -> Key {
 }
 
 impl EncodedDataset {
-    /// Encodes on all threads, and tells `progress` how many positions are done.
+    /// Encodes on all threads, and reports to `progress` the number of encoded positions.
     ///
-    /// Pieces are cut by the data and the functions alone and joined in order: the same bits at any number of threads. No
-    /// more of them are in memory than all threads work on.
+    /// Chunks depend on the data and the functions alone and are joined in order: the same bits at
+    /// any number of threads. Only the chunks that all threads work on are in memory at once.
     pub(crate) fn encode(
         data: Arc<Dataset>,
         state: &[FittedEntry],
@@ -76,7 +77,7 @@ impl EncodedDataset {
         Ok(result)
     }
 
-    /// Adds the rows of a piece.
+    /// Appends the rows of a chunk.
     fn append(
         &mut self,
         chunk: &EncodingChunk,
@@ -107,12 +108,13 @@ impl EncodedDataset {
         }
     }
 
-    /// The same encoded data, with other weights of the sequences.
+    /// Copies the encoded data and gives sequence `i` the weight `weight(i)`.
     pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
         Ok(EncodedDataset { data: Arc::new(self.data.reweighted(weight)?), ..self.clone() })
     }
 
-    /// Calls `visit` with every state function that is not zero somewhere, the kind of node, and the label there.
+    /// Calls `visit` with (function, kind of node, label) for every non-zero state function at
+    /// every labelled position.
     pub(crate) fn visit_states(&self, visit: &mut dyn FnMut(u32, u16, u32)) {
         for i in 0..self.len() {
             let (shape, range) = (self.data.shape(i), self.data.range(i));
@@ -125,7 +127,8 @@ impl EncodedDataset {
         }
     }
 
-    /// Calls `visit` with every transition function that is not zero somewhere, the relation, and the labels there.
+    /// Calls `visit` with (function, relation, pair of labels) for every non-zero transition
+    /// function at every edge with two labelled ends.
     pub(crate) fn visit_transitions(&self, visit: &mut dyn FnMut(u32, u16, u32)) {
         for i in 0..self.len() {
             let (shape, labels) = (self.data.shape(i), &self.data.labels()[self.data.range(i)]);
@@ -140,7 +143,7 @@ impl EncodedDataset {
         }
     }
 
-    /// Rejects a model that was made for another schema.
+    /// Rejects a model of another schema.
     pub fn require(&self, schema: &Arc<Schema>) -> Result<()> {
         if self.data.schema() != schema {
             return Err(Error::data("the model was made for other channels or labels than the data have"));
@@ -148,17 +151,17 @@ impl EncodedDataset {
         Ok(())
     }
 
-    /// One of so many equal parts of the sequences, which are counted from 1.
+    /// Part number `part` of `of` equal parts of the sequences, counted from 1.
     pub fn part(&self, part: usize, of: usize) -> Result<EncodedDataset> {
         Ok(self.subset(&self.data.part(part, of)?.collect::<Vec<usize>>()))
     }
 
-    /// Some of the sequences, by number, encoded as they are here.
+    /// Copies the sequences with the given indices, encoded as they are here.
     pub fn subset(&self, sequences: &[usize]) -> EncodedDataset {
         let mut nodes = SparseRows::default();
         let mut row_of_edge = Vec::new();
         let mut edge_starts = vec![0];
-        // Rows that only other sequences have stay behind: every one of them costs a table under each weight vector.
+        // Rows of other sequences only are omitted: every row costs a table for each weight vector.
         let mut edge_rows = SparseRows::default();
         let mut relation_of_row = Vec::new();
         let mut known = vec![None; self.edge_rows.len()];
@@ -186,9 +189,10 @@ impl EncodedDataset {
         }
     }
 
-    /// The same data as a model of few features needs them: without the functions of which `map` has no feature.
+    /// Copies the data without the functions that have no feature in `map`.
     ///
-    /// Functions keep their numbers. Edges that differ only in what is left out share a row, and so a table.
+    /// Functions keep their indices. Edges that differ in omitted functions only share a row, and
+    /// so a table.
     pub fn restricted(&self, map: &FeatureMap) -> EncodedDataset {
         let has_state = |g: u32| !map.state().range(g).is_empty();
         let has_transition = |g: u32| !map.transition().range(g).is_empty();
@@ -224,58 +228,59 @@ impl EncodedDataset {
         }
     }
 
-    /// The raw data.
+    /// Raw data.
     pub fn data(&self) -> &Arc<Dataset> {
         &self.data
     }
 
-    /// How many sequences there are.
+    /// Number of sequences.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
-    /// Whether there is no sequence.
+    /// True if there is no sequence.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// The rows of all positions, of the state functions that are not constant.
+    /// Rows of all positions: the values of the state functions that are not constant.
     pub fn nodes(&self) -> &SparseRows {
         &self.nodes
     }
 
-    /// The constant state functions.
+    /// Constant state functions with their values.
     pub fn constant_state(&self) -> &[(u32, f64)] {
         &self.constant_state
     }
 
-    /// The distinct rows of all edges, of the transition functions that are not constant.
+    /// Distinct rows of all edges: the values of the transition functions that are not constant.
     pub fn edge_rows(&self) -> &SparseRows {
         &self.edge_rows
     }
 
-    /// The constant transition functions.
+    /// Constant transition functions with their values.
     pub fn constant_transition(&self) -> &[(u32, f64)] {
         &self.constant_transition
     }
 
-    /// The row of each edge of sequence `i`.
+    /// Index in [`EncodedDataset::edge_rows`] of each edge of sequence `i`.
     pub fn edge_row_indices(&self, i: usize) -> &[u32] {
         &self.row_of_edge[self.edge_starts[i]..self.edge_starts[i + 1]]
     }
 
-    /// How many edges all sequences have together.
+    /// Number of edges of all sequences together.
     pub fn n_edges(&self) -> usize {
         self.row_of_edge.len()
     }
 
-    /// The relation of the edges that have each distinct row.
+    /// Relation of the edges of each distinct row.
     pub fn relation_of_row(&self) -> &[u16] {
         &self.relation_of_row
     }
 }
 
-/// The constant functions with their values, and the number of each part's first function, and of one past all.
+/// Constant functions with their values, and the index of each entry's first function, with the
+/// number of functions at the end.
 fn constants_and_offsets(entries: &[FittedEntry], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
     let mut all_constants = Vec::new();
     let mut offsets = vec![0];

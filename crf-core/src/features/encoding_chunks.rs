@@ -7,13 +7,14 @@ use crate::error::{Error, Result};
 use crate::features::fitted_entry::FittedEntry;
 use crate::features::prototype::{EncodedRows, Encoder};
 
-/// A piece has no more positions than this, and no more values than functions have on fewer.
+/// Upper limits of the positions and of the values in a chunk.
 const MAX_POSITIONS: usize = 4096;
 const MAX_VALUES: usize = 1 << 24;
-/// Shorter pieces would mostly compute what lies around them.
+/// Lower limit of the positions in a chunk: shorter ones would mostly compute their surroundings.
 const MIN_POSITIONS: usize = 128;
 
-/// What a dataset is cut into to be encoded: whole sequences, or parts of long chains where the functions allow it.
+/// Division of a dataset into chunks for encoding: whole sequences, or parts of long chains if the
+/// functions tell their reach.
 #[derive(Debug)]
 pub(crate) struct EncodingChunks {
     chunks: Vec<EncodingChunk>,
@@ -47,7 +48,7 @@ impl EncodingChunks {
         EncodingChunks { chunks, len }
     }
 
-    /// As many pieces at a time as keep so many threads busy.
+    /// Batches of consecutive chunks, each large enough to keep the threads busy.
     pub(crate) fn batches(&self, threads: usize) -> impl Iterator<Item = &[EncodingChunk]> {
         let mut rest = &self.chunks[..];
         let enough = 2 * threads * self.len;
@@ -64,30 +65,30 @@ impl EncodingChunks {
     }
 }
 
-/// Some positions of a sequence, and those around them on which their values depend.
+/// Chunk: some positions of a sequence, and those around them on which their values depend.
 #[derive(Debug)]
 pub(crate) struct EncodingChunk {
     pub(crate) sequence: usize,
     pub(crate) positions: Range<usize>,
-    /// The first position that is looked at.
+    /// First position that is read.
     pub(crate) from: usize,
-    /// And one past the last.
+    /// End of the positions that are read.
     to: usize,
 }
 
-/// The values of one part's functions on a piece.
+/// Values of one entry's functions on a chunk.
 #[derive(Debug)]
 pub(crate) struct EncodedEntry {
-    /// The kind of node, or the relation, that they are for.
+    /// Kind of node, or relation, of the functions.
     pub(crate) scope: u16,
-    /// The number of the first function.
+    /// Index of the first function.
     pub(crate) first: u32,
-    /// A row for each position that is looked at.
+    /// One row per position that is read.
     pub(crate) rows: EncodedRows,
 }
 
 impl EncodingChunk {
-    /// The values of all parts, whose first functions have the given numbers.
+    /// Encodes all entries; `offsets` are the indices of their first functions.
     pub(crate) fn encode(
         &self,
         entries: &[FittedEntry],
@@ -103,7 +104,7 @@ impl EncodingChunk {
         entries.iter().zip(offsets).map(encode).collect()
     }
 
-    /// The edges whose head is among the positions.
+    /// Edges whose head is among the positions.
     pub(crate) fn edges(&self, shape: &Shape<'_>) -> Range<usize> {
         match shape {
             Shape::Chain { .. } => {

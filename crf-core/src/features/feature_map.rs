@@ -7,13 +7,15 @@ use crate::error::Result;
 use crate::features::feature_set::FeatureSet;
 use crate::features::fitted_entry::FittedEntry;
 
-/// Which features a model has, in the order of their weights.
+/// Feature map: the features of a model, in the order of their weights.
 ///
-/// A feature ties an observation function to a label (state) or to a pair of labels (transition). Features stand
-/// in order of their function, so a feature's number is its place: the weights need no index.
+/// A feature ties an observation function to a label (state) or to a pair of labels (transition).
+/// Features are sorted by function, so a feature's index is its position: weights need no index of
+/// their own.
 ///
-/// Serialised it says only which targets each function has. All that is known of the functions stands in the fitted
-/// features that a model file has beside it, and [`FeatureMap::restore`] takes it from there.
+/// The serialised form holds only the targets of each function. All else about the functions is in
+/// the fitted features that a model file has beside it; [`FeatureMap::restore`] takes it from
+/// there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureMap {
     #[serde(skip, default = "Schema::nothing")]
@@ -22,12 +24,12 @@ pub struct FeatureMap {
     transition: FeatureSet,
 }
 
-/// What a feature is tied to.
+/// Target of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// A label of a node.
+    /// Label of a node.
     State(u32),
-    /// The labels at the tail and the head of an edge.
+    /// Labels at the tail and the head of an edge.
     Transition(u32, u32),
 }
 
@@ -36,7 +38,7 @@ impl FeatureMap {
         FeatureMap { schema, state, transition }
     }
 
-    /// Makes a map that was read from a file whole again, with the fitted functions of state and transition features.
+    /// Reattaches the fitted functions of state and transition features after deserialisation.
     pub(super) fn restore_entries(
         &mut self,
         schema: &Arc<Schema>,
@@ -52,32 +54,32 @@ impl FeatureMap {
         Ok(())
     }
 
-    /// What the features speak about.
+    /// Schema of the data that the features describe.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
-    /// The state features; the first weights are theirs.
+    /// State features; the first weights are theirs.
     pub fn state(&self) -> &FeatureSet {
         &self.state
     }
 
-    /// The transition features; the last weights are theirs.
+    /// Transition features; the last weights are theirs.
     pub fn transition(&self) -> &FeatureSet {
         &self.transition
     }
 
-    /// How many features, and so weights, there are.
+    /// Number of features, and so of weights.
     pub fn len(&self) -> usize {
         self.state.len() + self.transition.len()
     }
 
-    /// Whether there is no feature.
+    /// True if there is no feature.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The observation function of a feature among those of its link, and what it is tied to.
+    /// Observation function of a feature, as an index into its set, and the feature's target.
     pub fn feature(&self, feature: usize) -> (u32, Target) {
         match feature.checked_sub(self.state.len()) {
             None => (self.state.function_of(feature), Target::State(self.state.target(feature))),
@@ -90,12 +92,13 @@ impl FeatureMap {
         }
     }
 
-    /// Whether a feature is an intercept (y = label), which penalties usually spare (Vail 2008, §2.4.3).
+    /// True if a feature is an intercept (y = label), which penalties usually spare (Vail 2008,
+    /// §2.4.3).
     pub fn is_intercept(&self, feature: usize) -> bool {
         feature < self.state.len() && self.state.is_constant(self.state.function_of(feature))
     }
 
-    /// A feature as a sentence: `y=robot1 ∧ speed²`, `y'=rain ∧ y=sun`.
+    /// Name of a feature: `y=robot1 ∧ speed²`, `y'=rain ∧ y=sun`.
     pub fn name(&self, feature: usize) -> String {
         if self.schema.kinds().is_empty() {
             return format!("feature {feature}"); // of a map that is still to be restored
@@ -121,15 +124,15 @@ impl FeatureMap {
         }
     }
 
-    /// The same map with only some features, given by ascending indices.
+    /// Copies the map with only the features of the given ascending indices.
     pub fn narrow_to(&self, features: &[usize]) -> FeatureMap {
         let mut wanted = features.iter().peekable();
         self.narrow(|k| wanted.next_if_eq(&&k).is_some()).0
     }
 
-    /// The map of those features for which `keep` says yes, and their numbers in this map.
+    /// Map of the features for which `keep` is true, and their indices in this map.
     ///
-    /// Observation functions keep their numbers, so encoded data serve narrow and wide maps alike.
+    /// Observation functions keep their indices, so encoded data serve narrow and wide maps alike.
     pub fn narrow(&self, mut keep: impl FnMut(usize) -> bool) -> (FeatureMap, Vec<usize>) {
         let n_state = self.state.len();
         let mut kept = Vec::new();
@@ -143,7 +146,7 @@ impl FeatureMap {
         (FeatureMap { schema: self.schema.clone(), state, transition }, kept)
     }
 
-    /// The same map with the state features of each function multiplied by a factor.
+    /// Copies the map with the state features of each function multiplied by a factor.
     pub fn times(self, factors: Vec<f64>) -> Self {
         FeatureMap { state: self.state.times(factors), ..self }
     }

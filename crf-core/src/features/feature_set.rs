@@ -14,7 +14,8 @@ use crate::features::prototype::{Encoder, Observation};
 use crate::features::spec::Pairs;
 use crate::numeric::serde_numbers;
 
-/// The features of one kind of link, by observation function.
+/// State or transition features, by observation function: a sparse matrix from functions to
+/// targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "StoredFeatureSet", into = "StoredFeatureSet")]
 pub struct FeatureSet {
@@ -22,18 +23,18 @@ pub struct FeatureSet {
     starts: Vec<usize>, // [functions + 1]
     targets: Vec<u32>,  // [features] label, or tail label · head labels + head label
     #[serde(skip)]
-    factors: Option<Arc<[f64]>>, // [functions] of maps that live while training lasts; all are one otherwise
+    factors: Option<Arc<[f64]>>, // [functions] only in maps of merged features during training
 }
 
-/// What is known of observation functions.
+/// Properties of observation functions.
 #[derive(Debug, Clone)]
 struct Functions {
     schema: Arc<Schema>,
     encoders: Vec<Arc<dyn Encoder>>,
-    names: OnceLock<PackedStrings>, // spelt when they are first asked for
+    names: OnceLock<PackedStrings>, // spelt at the first request
     scopes: Vec<u16>,               // kind of node, or relation
-    constant: Vec<bool>,            // whether it has one value everywhere
-    groups: Vec<u32>,               // which functions exclude each other; all different otherwise
+    constant: Vec<bool>,            // true if it has one value everywhere
+    groups: Vec<u32>,               // functions of one group exclude each other
 }
 
 impl Functions {
@@ -47,7 +48,7 @@ impl Functions {
                 groups.extend((0..n).map(|_| next_group(&mut n_groups)));
                 constant.resize(groups.len(), false);
             } else {
-                // Numbers of groups mean something within one encoder only.
+                // Group numbers are unique within one encoder only.
                 let mut group_of = HashMap::new();
                 for Observation { group, constant: value, .. } in encoder.observations(schema) {
                     constant.push(value.is_some());
@@ -100,11 +101,11 @@ impl PartialEq for Functions {
     }
 }
 
-/// Links as a file has them.
+/// Stored form of a feature set.
 #[derive(Serialize, Deserialize)]
 struct StoredFeatureSet {
     #[serde(with = "serde_numbers")]
-    counts: Vec<u32>, // [functions] how many features each has
+    counts: Vec<u32>, // [functions] number of features
     #[serde(with = "serde_numbers")]
     targets: Vec<u32>,
 }
@@ -129,8 +130,9 @@ impl TryFrom<StoredFeatureSet> for FeatureSet {
 }
 
 impl FeatureSet {
-    /// Ties every function to all its targets, or to those that fit its patterns; of these, where a config asks for
-    /// observed ones, to those with which `observe` sees it, if there is something to show.
+    /// Ties every function to all its targets, or to those that match its label patterns. If the
+    /// config asks for observed pairs and `observe` is given, only the targets that `observe`
+    /// reports with the function are kept.
     pub(crate) fn new(
         schema: &Arc<Schema>,
         entries: &[FittedEntry],
@@ -146,7 +148,7 @@ impl FeatureSet {
             std::iter::repeat_n(observed, entry.encoder.constants(schema).0)
         });
         let observed: Vec<bool> = observed.collect();
-        // One bit for each function and target.
+        // One bit per function and target.
         let mut seen =
             vec![0_u64; if observed.contains(&true) { bit_offsets[n_functions].div_ceil(64) } else { 0 }];
         if let Some(observe) = observe.filter(|_| !seen.is_empty()) {
@@ -182,7 +184,7 @@ impl FeatureSet {
         Ok(FeatureSet { functions: functions.into(), starts, targets, factors: None })
     }
 
-    /// Gives functions to features that were read from a file, if their targets exist.
+    /// Reattaches the functions after deserialisation, if the targets exist.
     pub(super) fn restore(
         &mut self,
         schema: &Arc<Schema>,
@@ -203,60 +205,63 @@ impl FeatureSet {
         Ok(())
     }
 
-    /// How many observation functions there are, with or without features.
+    /// Number of observation functions, with or without features.
     pub fn n_observations(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// How many features there are.
+    /// Number of features.
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether there is no feature.
+    /// True if there is no feature.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 
-    /// The name of function `g`.
+    /// Name of function `g`.
     pub fn name(&self, g: u32) -> &str {
         self.functions.names().get(g as usize)
     }
 
-    /// The kind of node, or the relation, that function `g` belongs to.
+    /// Kind of node, or relation, that function `g` belongs to.
     pub fn scope(&self, g: u32) -> u16 {
         self.functions.scopes[g as usize]
     }
 
-    /// Whether function `g` has one value everywhere.
+    /// True if function `g` is constant, with one value everywhere.
     pub fn is_constant(&self, g: u32) -> bool {
         self.functions.constant[g as usize]
     }
 
-    /// A number that function `g` shares with those it excludes.
+    /// Group of function `g`: of the functions of one group, at most one is not zero.
     pub fn group(&self, g: u32) -> u32 {
         self.functions.groups[g as usize]
     }
 
-    /// The features of function `g`.
+    /// Features of function `g`, as a range of indices.
     #[inline]
     pub fn range(&self, g: u32) -> Range<usize> {
         self.starts[g as usize]..self.starts[g as usize + 1]
     }
 
-    /// The targets of the features of function `g`, ascending.
+    /// Targets of the features of function `g`, ascending: a label, or tail label · head labels +
+    /// head label.
     #[inline]
     pub fn targets(&self, g: u32) -> &[u32] {
         &self.targets[self.range(g)]
     }
 
-    /// By what the features of function `g` are multiplied.
+    /// Factor of the features of function `g`: 1, except in maps of merged features during
+    /// training.
     #[inline]
     pub fn factor(&self, g: u32) -> f64 {
         self.factors.as_ref().map_or(1.0, |factors| factors[g as usize])
     }
 
-    /// Adds to `scores`, by target, what function `g` with the given value is worth under weights `w`.
+    /// Adds the scores of function `g` with the given value under weights `w` to `scores`, by
+    /// target.
     #[inline]
     pub fn add_scores(&self, w: &[f64], g: u32, value: f64, scores: &mut [f64]) {
         let (range, value) = (self.range(g), value * self.factor(g));
@@ -270,7 +275,8 @@ impl FeatureSet {
         }
     }
 
-    /// Adds to the features of function `g` its value times the belief in their targets.
+    /// Adds the expected value of each feature of function `g`: the function's value times the
+    /// belief in the target.
     #[inline]
     pub fn add_expectation(&self, g: u32, value: f64, belief: &[f64], out: &mut [f64]) {
         let (range, value) = (self.range(g), value * self.factor(g));
@@ -279,25 +285,25 @@ impl FeatureSet {
         }
     }
 
-    /// The feature of function `g` that has the given target, if there is one.
+    /// Index of the feature of function `g` with the given target, if there is one.
     #[inline]
     pub fn find(&self, g: u32, target: u32) -> Option<usize> {
         let range = self.range(g);
-        // Targets of one function ascend.
+        // The targets of a function ascend.
         self.targets[range.clone()].binary_search(&target).ok().map(|k| range.start + k)
     }
 
-    /// The target of a feature.
+    /// Target of a feature.
     pub(super) fn target(&self, feature: usize) -> u32 {
         self.targets[feature]
     }
 
-    /// The function of a feature.
+    /// Function of a feature.
     pub(super) fn function_of(&self, feature: usize) -> u32 {
         (self.starts.partition_point(|&start| start <= feature) - 1) as u32
     }
 
-    /// The features for which `keep` is true; functions keep their indices.
+    /// Features for which `keep` is true; functions keep their indices.
     pub(super) fn narrow(&self, mut keep: impl FnMut(usize) -> bool) -> FeatureSet {
         let mut starts = vec![0];
         let mut targets = Vec::new();
@@ -309,13 +315,13 @@ impl FeatureSet {
         FeatureSet { functions: self.functions.clone(), starts, targets, factors: self.factors.clone() }
     }
 
-    /// The same features, those of each function multiplied by a factor.
+    /// Multiplies the features of each function by a factor.
     pub(super) fn times(self, factors: Vec<f64>) -> Self {
         FeatureSet { factors: Some(factors.into()), ..self }
     }
 }
 
-/// The labels that each function can be tied to.
+/// Labels that each function can be tied to.
 fn patterns<'a>(schema: &'a Schema, entries: &'a [FittedEntry]) -> impl Iterator<Item = Labels> + 'a {
     entries.iter().flat_map(|FittedEntry { encoder, .. }| match encoder.n_plain_functions() {
         Some(n) => vec![None; n],
@@ -323,7 +329,7 @@ fn patterns<'a>(schema: &'a Schema, entries: &'a [FittedEntry]) -> impl Iterator
     })
 }
 
-/// The next number.
+/// Returns the group number and advances it.
 fn next_group(next: &mut u32) -> u32 {
     *next += 1;
     *next - 1

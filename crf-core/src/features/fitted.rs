@@ -11,7 +11,8 @@ use crate::features::feature_set::FeatureSet;
 use crate::features::fitted_entry::FittedEntry;
 use crate::features::spec::{Features, Link};
 
-/// Features fitted on training data, ready to encode any data of the same schema; part of a saved model.
+/// Fitted features, ready to encode any data of the schema they were fitted on; part of a saved
+/// model.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(try_from = "StoredFeatures")]
 pub struct FittedFeatures {
@@ -20,7 +21,7 @@ pub struct FittedFeatures {
     transition: Vec<FittedEntry>,
 }
 
-/// Fitted features as a file has them.
+/// Stored form of fitted features.
 #[derive(Deserialize)]
 struct StoredFeatures {
     schema: Arc<Schema>,
@@ -65,7 +66,8 @@ impl Features {
     }
 }
 
-/// What is told of each function that is not zero somewhere: its number, the owner, and the target there.
+/// Callback (function, kind of node or relation, label or pair of labels) for every non-zero value
+/// at a labelled position.
 type FunctionVisitor<'a> = &'a mut dyn FnMut(u32, u16, u32);
 
 fn only_scope(number: u16) -> std::ops::Range<u16> {
@@ -73,29 +75,29 @@ fn only_scope(number: u16) -> std::ops::Range<u16> {
 }
 
 impl FittedFeatures {
-    /// The fitted functions of state and of transition features.
+    /// Fitted entries of state and of transition features.
     pub(crate) fn entries(&self) -> [&[FittedEntry]; 2] {
         [&self.state, &self.transition]
     }
 
-    /// What the data must carry.
+    /// Schema that the data must have.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
-    /// How many observation functions there are.
+    /// Number of observation functions.
     pub fn n_functions(&self) -> usize {
         let n = |entry: &FittedEntry| entry.encoder.constants(&self.schema).0;
         self.entries().into_iter().flatten().map(n).sum()
     }
 
-    /// The features: each observation function with all its labels or pairs of labels, or with those that occur
-    /// together with it in the encoded training data.
+    /// Feature map: ties each observation function to all its labels or pairs of labels, or to
+    /// those that occur together with it in the encoded training data.
     pub fn map(&self, train: &EncodedDataset) -> Result<FeatureMap> {
         self.build_map(Some(train))
     }
 
-    /// The features that there can be, before any data are encoded: all labels also where those that occur are asked for.
+    /// Feature map before any data are encoded: `pairs = "observed"` is ignored.
     pub fn candidates(&self) -> Result<FeatureMap> {
         self.build_map(None)
     }
@@ -122,12 +124,12 @@ impl FittedFeatures {
         Ok(FeatureMap::new(self.schema.clone(), state, transition))
     }
 
-    /// Evaluates all observation functions on a dataset, once and for all.
+    /// Encodes a dataset: evaluates all observation functions on it.
     pub fn encode(&self, data: Arc<Dataset>) -> Result<EncodedDataset> {
         self.encode_watched(data, &mut |_| {})
     }
 
-    /// [`FittedFeatures::encode`], which tells `progress` how many positions are done.
+    /// [`FittedFeatures::encode`], which reports to `progress` the number of encoded positions.
     pub fn encode_watched(
         &self,
         data: Arc<Dataset>,
@@ -143,7 +145,7 @@ impl FittedFeatures {
 }
 
 impl FeatureMap {
-    /// Makes a map that was read from a file whole again, with the fitted features it was made of.
+    /// Reattaches the fitted features after deserialisation.
     pub fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
         self.restore_entries(features.schema(), features.entries())
     }

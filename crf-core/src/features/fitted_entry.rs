@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::features::prototype::Encoder;
 use crate::features::spec::Pairs;
 
-/// The fitted functions of one entry of the feature list, for one kind of node or one relation.
+/// Fitted functions of one entry of the feature list, for one kind of node or one relation.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FittedEntry {
     #[serde(rename = "owner")]

@@ -6,7 +6,7 @@ use crate::features::prototype::Prototype;
 use crate::features::prototypes::{First, One};
 use crate::plugin::{NameOr, Named, name_or, named_option};
 
-/// The features of a model as a config lists them.
+/// Feature list of a model, as a config writes it.
 ///
 /// ```
 /// use crf_core::{Features, Link};
@@ -20,32 +20,34 @@ use crate::plugin::{NameOr, Named, name_or, named_option};
 #[serde(transparent)]
 pub struct Features(pub Vec<FeatureSpec>);
 
-/// A prototype and what ties its observation functions to labels.
+/// Entry of the feature list: a prototype, and the link that ties its observation functions to
+/// labels.
 ///
-/// Three common ones have names of their own: `"intercept"` is `{ state = "one" }`, `"transition"` is
-/// `{ transition = "one" }`, and `"start"` is `{ state = "first" }`.
+/// Three common entries have names: `"intercept"` is `{ state = "one" }`, `"transition"` is `{
+/// transition = "one" }`, and `"start"` is `{ state = "first" }`.
 #[derive(Debug)]
 pub struct FeatureSpec {
-    /// State or transition.
+    /// Kind of feature: state or transition.
     pub link: Link,
-    /// The observation functions.
+    /// Prototype of the observation functions.
     pub of: Box<dyn Prototype>,
-    /// Which labels they are tied to.
+    /// Labels, or pairs of labels, that the functions are tied to.
     pub pairs: Pairs,
 }
 
-/// Which labels, or pairs of labels, an observation function is tied to.
+/// Selection of the labels, or pairs of labels, that an observation function is tied to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairs {
-    /// All of them.
+    /// All labels or pairs.
     #[default]
     All,
-    /// Those that occur together with it in the training data: smaller, and blind to what never occurred.
+    /// Those that occur together with the function in the training data: a smaller model, blind to
+    /// what never occurred.
     Observed,
 }
 
-/// What ties an observation function g to labels.
+/// Link that ties an observation function g to labels.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Link {
     /// (y_t = y)·g for every label y of the named kind of node, or of every kind.
@@ -54,7 +56,7 @@ pub enum Link {
     Transition(Option<String>),
 }
 
-/// A feature as the config's table has it.
+/// Table form of an entry in a config.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FeatureTable {

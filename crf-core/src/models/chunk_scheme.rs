@@ -2,17 +2,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// A way to write chunks as labels of positions.
+/// Scheme that writes chunks as labels of positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChunkScheme {
-    /// `B-x` begins a chunk, `I-x` goes on with it, `O` is outside.
+    /// `B-x` begins a chunk of type x, `I-x` continues it, `O` is outside of chunks.
     Bio,
-    /// As `bio`, and `E-x` ends a chunk of several positions, `S-x` is one of a single position.
+    /// As `bio`; in addition `E-x` ends a chunk of several positions, and `S-x` is a chunk of a
+    /// single position.
     Bioes,
 }
 
-/// The part of a chunk that a label stands for, and the kind of chunk.
+/// Part of a chunk that a label denotes, with the type of the chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChunkPart<'a> {
     Outside,
@@ -43,7 +44,7 @@ impl ChunkScheme {
         })
     }
 
-    /// Whether a chunk goes on after `part`, must go on, and of which kind it is.
+    /// Type of the chunk that may continue after `part`, and true if it must continue.
     fn goes_on<'a>(self, part: ChunkPart<'a>) -> (Option<&'a str>, bool) {
         match part {
             ChunkPart::Begin(kind) | ChunkPart::Inside(kind) => (Some(kind), self == ChunkScheme::Bioes),

@@ -2,23 +2,23 @@ use crate::data::graph::offsets;
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 
-/// The scores of the state functions that have one value everywhere: one number for each label of each kind of node.
+/// Scores of the constant state functions: one number per kind of node and label.
 #[derive(Debug)]
 pub struct ConstantScores {
     offsets_by_kind: Vec<usize>, // [kinds + 1]
-    /// One score for each label of each kind.
+    /// Scores of the labels of all kinds, kind by kind.
     pub scores: Vec<f64>,
 }
 
 impl ConstantScores {
-    /// Scores of zero.
+    /// Starts with scores of zero.
     pub fn new(map: &FeatureMap) -> Self {
         let schema = map.schema();
         let offsets_by_kind = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
         ConstantScores { scores: vec![0.0; offsets_by_kind[offsets_by_kind.len() - 1]], offsets_by_kind }
     }
 
-    /// Takes on the weights `w`.
+    /// Recomputes the scores for the weights `w`.
     pub fn update(&mut self, map: &FeatureMap, encoded: &EncodedDataset, w: &[f64]) {
         self.scores.fill(0.0);
         for &(g, value) in encoded.constant_state() {
@@ -27,13 +27,13 @@ impl ConstantScores {
         }
     }
 
-    /// Where the labels of a kind of node stand.
+    /// Range of the labels of a kind of node in `scores`.
     #[inline(always)]
     pub fn range(&self, kind: u16) -> std::ops::Range<usize> {
         self.offsets_by_kind[kind as usize]..self.offsets_by_kind[kind as usize + 1]
     }
 
-    /// The scores of the labels of a kind of node.
+    /// Scores of the labels of a kind of node.
     #[inline(always)]
     pub fn of(&self, kind: u16) -> &[f64] {
         &self.scores[self.range(kind)]

@@ -14,18 +14,19 @@ use crate::models::model::{BoundModel, Model};
 use crate::plugin::{NameOr, name_or};
 use crate::{Label, Shape};
 
-/// Which labels may not follow each other, begin a sequence, or end it; a config may give just the scheme.
+/// Constraints on labellings: labels that may not follow each other, begin a sequence, or end it. A
+/// config may give the name of the scheme alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct Constraints {
-    /// The rules of chunk labels such as `B-NP`, `I-NP` and `O`.
+    /// Scheme of chunk labels such as `B-NP`, `I-NP` and `O`, whose rules are to be obeyed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheme: Option<ChunkScheme>,
     /// Pairs of labels of which the second may not follow the first.
     pub forbid: Vec<(String, String)>,
-    /// Labels that no sequence begins with.
+    /// Labels with which no sequence begins.
     pub never_first: Vec<String>,
-    /// Labels that no sequence ends with.
+    /// Labels with which no sequence ends.
     pub never_last: Vec<String>,
 }
 
@@ -55,7 +56,7 @@ impl<'de> Deserialize<'de> for Constraints {
 }
 
 impl Constraints {
-    /// The constraints in numbers of labels; names that no label has are errors.
+    /// Resolves names to label indices; a name that no label has is an error.
     pub fn resolve(&self, schema: &Schema) -> Result<Forbidden> {
         let labels = schema.labels();
         let n = labels.len();
@@ -90,7 +91,8 @@ impl Constraints {
     }
 }
 
-/// Constraints in numbers of labels, on the first relation and on the first and last position.
+/// Forbidden labels and pairs by index: pairs on the first relation, labels of the first and the
+/// last position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Forbidden {
     n_labels: usize,
@@ -109,7 +111,7 @@ pub struct ConstrainedTables {
 }
 
 impl Forbidden {
-    /// Fails at the first known label that breaks a rule.
+    /// Returns an error at the first known label that breaks a constraint.
     pub fn check(&self, data: &Dataset) -> Result<()> {
         for i in 0..data.len() {
             let labels = &data.labels()[data.range(i)];
@@ -138,7 +140,7 @@ impl Forbidden {
         Ok(())
     }
 
-    /// Binds a model to a corpus, with what is forbidden made impossible.
+    /// Binds a model to an encoded dataset; forbidden labels and pairs become impossible.
     pub fn bind<'a>(
         &'a self,
         model: &'a dyn Model,
@@ -150,7 +152,7 @@ impl Forbidden {
         Ok(Box::new(BoundConstrained { model: model.bind(encoded)?, forbidden: self }))
     }
 
-    /// The same potentials with everything impossible that is forbidden.
+    /// Sets the potentials of forbidden labels and pairs to −∞.
     pub fn apply<'s>(&self, p: Potentials<'s>, memory: &'s mut ConstrainedTables) -> Result<Potentials<'s>> {
         let (shape, node, tables) = p.into_parts();
         let n_nodes = shape.n_nodes();
@@ -196,7 +198,7 @@ fn forbid(potentials: &mut [f64], forbidden: &[bool]) {
     }
 }
 
-/// Another model under constraints.
+/// Model under constraints.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Constrained {
     model: Box<dyn Model>,
@@ -204,7 +206,7 @@ pub struct Constrained {
 }
 
 impl Constrained {
-    /// `model`, with what is forbidden made impossible.
+    /// Puts `model` under constraints.
     pub fn new(model: Box<dyn Model>, forbidden: Forbidden) -> Self {
         Constrained { model, forbidden }
     }
@@ -234,7 +236,7 @@ struct BoundConstrained<'a> {
     forbidden: &'a Forbidden,
 }
 
-/// What a worker keeps: the inner model's scratch, and the tables made of its own.
+/// Memory of a worker: the scratch of the inner model, and the tables computed from its own.
 #[derive(Debug, Default)]
 struct ConstrainedMemory {
     inner: Scratch,

@@ -5,27 +5,28 @@ use crate::features::feature_map::FeatureMap;
 use crate::features::feature_set::FeatureSet;
 use crate::inference::potentials::{EdgeTables, Tables};
 
-/// No more numbers than this stand in shared tables: every worker keeps what it makes of them, every shard their sums.
+/// Upper limit of the numbers in shared tables: every worker keeps their exponentials, and every
+/// shard their sums.
 const MAX_SHARED: usize = 1 << 19;
 
-/// The tables of scores of a corpus's edges under the weights of transition features.
+/// Edge tables of an encoded dataset under the weights of the transition features.
 ///
-/// Edges with equal rows share a table. When few rows are distinct, the tables are made once per weight vector;
-/// otherwise each sequence makes its own.
+/// Edges with equal rows share a table. If few rows are distinct, the tables are computed once per
+/// weight vector; otherwise each sequence computes its own.
 #[derive(Debug)]
 pub struct EdgeScores<'a> {
     features: &'a FeatureSet,
     encoded: &'a EncodedDataset,
     weights: Vec<f64>,
-    constant_offsets: Vec<usize>, // [relations + 1] where each relation starts in `constants`
-    constants: Vec<f64>,          // scores of the constant functions, by relation and pair
-    shared: bool,                 // whether `tables` holds one table per distinct row
+    constant_offsets: Vec<usize>, // [relations + 1] offset of each relation in `constants`
+    constants: Vec<f64>,          // scores of the constant functions, by relation and pair of labels
+    shared: bool,                 // true if `tables` holds one table per distinct row
     tables: Vec<f64>,
     table_offset: Vec<usize>, // [distinct rows + 1]
     version: u64,
 }
 
-/// Memory for the tables of one sequence, when they are not shared by the whole corpus.
+/// Memory for the tables of one sequence, if they are not shared by the whole dataset.
 #[derive(Debug, Default)]
 pub struct OwnTables {
     values: Vec<f64>,
@@ -34,7 +35,7 @@ pub struct OwnTables {
 }
 
 impl<'a> EdgeScores<'a> {
-    /// Scores of the edges of `encoded`, which are to be given weights by [`EdgeScores::update`].
+    /// Lays out the tables of `encoded`; [`EdgeScores::update`] gives them weights.
     pub fn new(map: &'a FeatureMap, encoded: &'a EncodedDataset) -> Self {
         let features = map.transition();
         let schema = map.schema();
@@ -60,17 +61,17 @@ impl<'a> EdgeScores<'a> {
         }
     }
 
-    /// How many numbers the shared tables have: none if each sequence makes its own.
+    /// Number of values in the shared tables; 0 if each sequence computes its own.
     pub fn n_shared(&self) -> usize {
         self.tables.len()
     }
 
-    /// Whether tables are shared by the whole corpus.
+    /// True if tables are shared by the whole dataset.
     pub fn are_shared(&self) -> bool {
         self.shared
     }
 
-    /// Takes on the weights of the transition features.
+    /// Recomputes the tables for the given weights of the transition features.
     pub fn update(&mut self, weights: &[f64]) {
         self.weights.copy_from_slice(weights);
         self.constants.fill(0.0);
@@ -81,7 +82,7 @@ impl<'a> EdgeScores<'a> {
         self.fill_shared();
     }
 
-    /// Makes the shared tables under the weights as they are, if there are such.
+    /// Recomputes the shared tables, if there are any, for the current weights.
     fn fill_shared(&mut self) {
         if !self.shared {
             return;
@@ -104,7 +105,7 @@ impl<'a> EdgeScores<'a> {
             .for_each(row, |g, value| self.features.add_scores(&self.weights, g, value, table));
     }
 
-    /// The tables of sequence `i`.
+    /// Tables of sequence `i`.
     pub fn tables<'s>(&'s self, i: usize, own: &'s mut OwnTables) -> Tables<'s> {
         let rows = self.encoded.edge_row_indices(i);
         if self.shared {
@@ -133,8 +134,9 @@ impl<'a> EdgeScores<'a> {
         Tables { values, starts, of_edge: EdgeTables::Each(of_edge), version: Tables::new_version() }
     }
 
-    /// Adds `step` to the weights of the features that `to` has on the edges of sequence `i`, and takes it from those
-    /// that `from` has; calls `changed` with each of these features and the change of its weight.
+    /// Adds `step` to the weights of the features that the labelling `to` has on the edges of
+    /// sequence `i`, subtracts it from those of `from`, and calls `changed` with each of these
+    /// features and the change of its weight.
     pub fn shift(
         &mut self,
         i: usize,
@@ -177,8 +179,8 @@ impl<'a> EdgeScores<'a> {
         }
     }
 
-    /// Adds the features that the edges of sequence `i` are expected to have, if it made its own tables; `beliefs` are
-    /// summed by table.
+    /// Adds the expected features of the edges of sequence `i`, if it computed its own tables;
+    /// `beliefs` are summed by table.
     pub fn add_own(&self, i: usize, beliefs: &[f64], out: &mut [f64]) {
         if self.shared {
             return;
@@ -189,7 +191,8 @@ impl<'a> EdgeScores<'a> {
         }
     }
 
-    /// Adds the features that all edges are expected to have, if tables are shared; `beliefs` are summed by table.
+    /// Adds the expected features of all edges, if tables are shared; `beliefs` are summed by
+    /// table.
     pub fn add_shared(&self, beliefs: &[f64], out: &mut [f64]) {
         if !self.shared {
             return;

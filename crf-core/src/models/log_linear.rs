@@ -14,7 +14,8 @@ use crate::models::edge_scores::{EdgeScores, OwnTables};
 use crate::models::model::{BoundModel, Model};
 use crate::numeric::serde_numbers;
 
-/// p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight for each of its features (Vail 2008, equation 2.43).
+/// Log-linear model p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight per feature (Vail 2008,
+/// equation 2.43).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "StoredLogLinear")]
 pub struct LogLinear {
@@ -23,7 +24,7 @@ pub struct LogLinear {
     weights: Vec<f64>,
 }
 
-/// A model as a file has it.
+/// Stored form of a model.
 #[derive(Deserialize)]
 struct StoredLogLinear {
     map: Arc<FeatureMap>,
@@ -40,7 +41,7 @@ impl TryFrom<StoredLogLinear> for LogLinear {
 }
 
 impl LogLinear {
-    /// A model; every weight must be finite.
+    /// Builds a model; every weight must be finite.
     pub fn new(map: Arc<FeatureMap>, weights: Vec<f64>) -> Result<Self> {
         if weights.len() != map.len() {
             return Err(Error::data(format!("{} weights for {} features", weights.len(), map.len())));
@@ -51,12 +52,12 @@ impl LogLinear {
         Ok(LogLinear { map, weights })
     }
 
-    /// Which features there are.
+    /// Features of the model.
     pub fn map(&self) -> &Arc<FeatureMap> {
         &self.map
     }
 
-    /// The weight of each feature.
+    /// Weight of each feature.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -64,7 +65,7 @@ impl LogLinear {
 
 #[typetag::serde(name = "log-linear")]
 impl Model for LogLinear {
-    /// Reads weights where they stand: nothing here grows with the number of features.
+    /// Reads the state weights in place, without a layout of its own.
     fn bind<'a>(&'a self, encoded: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         encoded.require(self.map.schema())?;
         let (state, transition) = self.weights.split_at(self.map.state().len());
@@ -90,7 +91,7 @@ impl Model for LogLinear {
     }
 }
 
-/// A model and the corpus whose sequences are scored, once each.
+/// Model bound to an encoded dataset, whose sequences are scored once each.
 struct BoundLogLinear<'a> {
     features: &'a FeatureSet,
     weights: &'a [f64], // of the state features

@@ -8,9 +8,9 @@ use crate::evaluation::metric::Metric;
 use crate::evaluation::metrics::ratio;
 
 metric!(
-    /// F1 of whole chunks, as conlleval counts them in BIO, IOB1 and BIOES labels.
+    /// F1 score of whole chunks in BIO, IOB1 and BIOES labels, as conlleval counts them.
     ///
-    /// Positions whose true label is unknown are outside of every chunk, true or predicted.
+    /// Positions without a true label are outside of every chunk, true or predicted.
     ChunkF1, "chunk-f1", "chunk_f1", higher = true, |context| {
         let mut right = 0.0;
         let mut found = 0.0;
@@ -30,10 +30,11 @@ metric!(
     }
 );
 
-/// The chunks of one sequence: type, first position, last position.
+/// Chunks of one sequence: type, first position, last position.
 ///
-/// The rules are those of conlleval (Tjong Kim Sang 2000): a chunk ends before B, S, O or another type and after E or S;
-/// it starts at B or S, and at I or E after O, after E or S, or after another type.
+/// The rules are those of conlleval (Tjong Kim Sang 2000): a chunk ends before B, S, O or another
+/// type and after E or S; it starts at B or S, and at I or E after O, after E or S, or after
+/// another type.
 pub fn chunks<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<(&'a str, usize, usize)> {
     let mut chunks = Vec::new();
     let mut open: Option<(&str, usize)> = None;

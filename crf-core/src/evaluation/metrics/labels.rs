@@ -10,7 +10,7 @@ use crate::evaluation::context::EvaluationContext;
 use crate::evaluation::metric::Metric;
 use crate::evaluation::metrics::{Confusion, ratio};
 
-/// The share of pairs of labels of which something is so.
+/// Fraction of (true, predicted) pairs that satisfy a predicate.
 fn fraction(pairs: impl Iterator<Item = (Label, Label)>, holds: fn(&Label, &Label) -> bool) -> f64 {
     let mut holding = 0.0;
     let mut all = 0.0;
@@ -22,30 +22,31 @@ fn fraction(pairs: impl Iterator<Item = (Label, Label)>, holds: fn(&Label, &Labe
 }
 
 metric!(
-    /// The fraction of positions with the right label.
+    /// Accuracy: the fraction of positions with the right label.
     Accuracy, "accuracy", "accuracy", higher = true, |context| {
         Ok(fraction(context.pairs(), Label::eq))
     }
 );
 
 metric!(
-    /// The fraction of positions with the right label, when labels are those that are most likely as a whole. It stands beside
-    /// `accuracy` where that is of other answers.
+    /// Accuracy of Viterbi decoding: the fraction of positions with the right label if the most
+    /// likely labelling of each sequence as a whole is predicted. Compare it with `accuracy` if
+    /// that uses another decoding.
     ViterbiAccuracy, "viterbi-accuracy", "viterbi_accuracy", higher = true, |context| {
         Ok(fraction(context.pairs_with(context.viterbi()?), Label::eq))
     }
 );
 
 metric!(
-    /// The fraction of positions with a wrong label.
+    /// Error rate: the fraction of positions with a wrong label.
     ErrorRate, "error", "error", higher = false, |context| {
         Ok(fraction(context.pairs(), Label::ne))
     }
 );
 
 metric!(
-    /// The fraction of positions with the right label in each sequence, in the mean over the sequences: a short one counts as
-    /// much as a long one.
+    /// Mean accuracy per sequence: the fraction of positions with the right label in each sequence,
+    /// averaged over the sequences. Short sequences count as much as long ones.
     MeanAccuracy, "mean-accuracy", "mean_accuracy", higher = true, |context| {
         let mut sum = 0.0;
         let mut n = 0.0;
@@ -66,7 +67,7 @@ metric!(
 );
 
 metric!(
-    /// The fraction of sequences without a single wrong label.
+    /// Sequence accuracy: the fraction of sequences without a wrong label.
     SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |context| {
         let clean = |i: usize| {
             let range = context.data.range(i);
@@ -78,9 +79,9 @@ metric!(
 );
 
 metric!(
-    /// The mean F1 of all labels that occur among the true or the predicted ones.
+    /// Macro F1: the mean F1 score of all labels that occur as true or predicted label.
     ///
-    /// A true label that the model does not have occurs too, with an F1 of 0.
+    /// A true label that the model does not have counts with an F1 of 0.
     MacroF1, "macro-f1", "macro_f1", higher = true, |context| {
         let confusion = Confusion::of(context);
         let present = (0..confusion.n_labels()).filter(|&y| confusion.truth(y) + confusion.predicted(y) > 0);
@@ -90,15 +91,15 @@ metric!(
     }
 );
 
-/// Which quality of one label is measured.
+/// Score of one label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Quality {
-    /// How many of the predicted positions are right.
+    /// Fraction of the positions predicted as the label that have it.
     Precision,
-    /// How many of the true positions are found.
+    /// Fraction of the positions with the label that are predicted as it.
     Recall,
-    /// The harmonic mean of both.
+    /// Harmonic mean of precision and recall.
     F1,
 }
 
@@ -106,9 +107,9 @@ pub enum Quality {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfLabel {
-    /// The label's name.
+    /// Name of the label.
     pub label: String,
-    /// What is measured.
+    /// Score to compute.
     pub quality: Quality,
 }
 
@@ -150,14 +151,14 @@ impl Metric for OfLabel {
     }
 }
 
-/// The fraction of positions with a wrong label in one of several equal parts of the sequences, such as the domains of
-/// the source `domains`.
+/// Error rate on one of several equal parts of the sequences, such as the domains of the source
+/// `domains`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorInPart {
-    /// Which part, counted from 1.
+    /// Number of the part, counted from 1.
     pub part: usize,
-    /// How many parts there are; they must be equal.
+    /// Number of parts, which must be equal.
     pub of: usize,
 }
 

@@ -5,11 +5,12 @@ use crate::error::{Error, Result};
 use crate::evaluation::context::EvaluationContext;
 use crate::evaluation::metric::Metric;
 
-/// A number of the model itself, by the name that `crf inspect` shows: `y=rain ∧ x`, `deviation of x given y=rain`.
+/// Parameter of the model, by the name that `crf inspect` shows: `y=rain ∧ x`, `deviation of x
+/// given y=rain`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
 }
 
@@ -32,13 +33,14 @@ impl Metric for Parameter {
     }
 }
 
-/// How many features the model has, of those whose names have all of some parts and none of others.
+/// Number of features of the model. `with` and `without` restrict the count to features by parts of
+/// their names.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeatureCount {
-    /// What a name must have in it, such as `speed`, or `y'` in those of transition features.
+    /// Parts that a name must contain, such as `speed`, or `y'` for transition features.
     pub with: Vec<String>,
-    /// What it must not have in it.
+    /// Parts that a name must not contain.
     pub without: Vec<String>,
 }
 

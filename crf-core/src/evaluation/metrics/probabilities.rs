@@ -9,15 +9,15 @@ use crate::inference::algorithm::Inference;
 use crate::inference::answers::Bound;
 
 metric!(
-    /// The sum of log p(y | x) over all sequences.
+    /// Log-likelihood: the sum of log p(y | x) over all sequences.
     LogLikelihood, "log-likelihood", "log_likelihood", higher = true, check = probabilities, |context| {
         Ok(context.probabilities()?.log_likelihood.iter().sum())
     }
 );
 
 metric!(
-    /// How far marginals are from those of the reference inference: the mean over positions of ½ Σ_y |q(y) − p(y)|, the
-    /// largest difference that the probability of any set of labels has.
+    /// Error of marginals against the reference inference: the mean over positions of ½ Σ_y |q(y) −
+    /// p(y)|, the largest difference in the probability of any set of labels.
     MarginalError, "marginal-error", "marginal_error", higher = false, check = compared, |context| {
         let (ours, theirs) = context.compared()?;
         let differences = ours.marginals.iter().zip(&theirs.marginals).map(|(q, p)| (q - p).abs());
@@ -26,7 +26,8 @@ metric!(
 );
 
 metric!(
-    /// log Z minus that of the reference inference, over the number of positions: below 0 it is too small.
+    /// Error of log Z: its difference from the log Z of the reference inference, divided by the
+    /// number of positions. Negative values are too small.
     LogZError, "log-z-error", "log_z_error", higher = false, check = compared, |context| {
         let (ours, theirs) = context.compared()?;
         let differences = ours.log_z.iter().zip(&theirs.log_z).map(|(q, p)| q.value - p.value);
@@ -35,8 +36,8 @@ metric!(
 );
 
 metric!(
-    /// The fraction of sequences whose log Z is not what the inference says of it: exact, a lower or an upper bound of the
-    /// reference's. An estimate promises nothing.
+    /// Fraction of sequences whose log Z breaks the promise of the inference: to be exact, a lower
+    /// or an upper bound of the reference's log Z. An estimate promises nothing.
     BrokenBounds, "broken-bounds", "broken_bounds", higher = false, check = compared, |context| {
         let (ours, theirs) = context.compared()?;
         let broken = ours.log_z.iter().zip(&theirs.log_z).filter(|(q, p)| {

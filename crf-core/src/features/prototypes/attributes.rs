@@ -7,15 +7,16 @@ use crate::error::{Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::numeric::serde_numbers;
 
-/// The attributes of bag channels, each with its value.
+/// Attributes of bag channels: one function per attribute, with its value.
 ///
-/// An attribute that stands twice at a position counts with the sum of its values.
+/// An attribute that occurs twice at a position counts with the sum of its values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Attributes {
-    /// Which bag channels; all of them when empty.
+    /// Bag channels to use; all of them when empty.
     pub channels: Vec<String>,
-    /// Attributes that occur less often than this in the training data are dropped; at least 1.
+    /// Minimum number of occurrences in the training data; rarer attributes are dropped. At least
+    /// 1.
     pub min_count: u32,
 }
 
@@ -33,7 +34,7 @@ impl Prototype for Attributes {
         require(self.min_count > 0, "min_count", "at least 1", self.min_count)
     }
 
-    /// Numbers attributes by how often they occur, so that frequent ones stand together in memory.
+    /// Numbers attributes by frequency, so that frequent ones are together in memory.
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let schema = train.schema();
         let mut fitted = Fitted { channels: Vec::new(), n: 0 };
@@ -64,7 +65,7 @@ impl Prototype for Attributes {
     }
 }
 
-/// The functions of attributes, which have the names that the schema has for these.
+/// Functions of attributes; their names are those of the attributes in the schema.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 struct Fitted {
@@ -73,7 +74,7 @@ struct Fitted {
     n: u32,
 }
 
-/// What a file has of them.
+/// Stored form of the functions.
 #[derive(Deserialize)]
 struct Stored {
     channels: Vec<ChannelFunctions>,
@@ -87,7 +88,7 @@ impl From<Stored> for Fitted {
     }
 }
 
-/// The functions of a channel's attributes.
+/// Functions of the attributes of one channel.
 #[derive(Debug, Serialize, Deserialize)]
 struct ChannelFunctions {
     channel: usize,
@@ -95,7 +96,7 @@ struct ChannelFunctions {
     function_of: Vec<u32>, // [attributes]
 }
 
-/// Stands for the function of an attribute that was too rare.
+/// Marks an attribute without a function, since it was too rare.
 const NO_FUNCTION: u32 = u32::MAX;
 
 #[typetag::serde(name = "attributes")]
@@ -127,7 +128,8 @@ impl Encoder for Fitted {
         for t in 0..x.len() {
             for ChannelFunctions { channel, function_of } in &self.channels {
                 x.for_each_in_bag(*channel, t, |attribute, value| {
-                    // An attribute that training never saw has a number past the end; one that was too rare has no function.
+                    // An attribute that training never saw has an index past the end; one that was
+                    // too rare has no function.
                     if let Some(&g) = function_of.get(attribute as usize)
                         && g < self.n
                     {

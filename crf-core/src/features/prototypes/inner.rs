@@ -5,10 +5,10 @@ use crate::data::schema::Schema;
 use crate::error::{Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
-/// The fitted prototype inside another one.
+/// Fitted prototype inside another one.
 ///
-/// How many functions it has and which are constant is kept beside it: to ask for these means to spell every
-/// name, which is too much to do per sequence.
+/// The number of functions and the constant ones are stored beside it: asking the encoder spells
+/// every name, which is too much to do per sequence.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Inner {
     encoder: Box<dyn Encoder>,
@@ -35,12 +35,12 @@ impl Inner {
         self.encoder.reach()
     }
 
-    /// How many functions there are.
+    /// Number of functions.
     pub(super) fn len(&self) -> u32 {
         self.len
     }
 
-    /// The constant functions with their values, which no row of [`Inner::encode`] holds.
+    /// Constant functions with their values, which no row of [`Inner::encode`] holds.
     pub(super) fn constants(&self) -> &[(u32, f64)] {
         &self.constants
     }
@@ -53,7 +53,8 @@ impl Inner {
         EncodedRows::encode(&*self.encoder, x)
     }
 
-    /// Calls `f` with the values of all functions at each position in turn, zeros and constants included.
+    /// Calls `f` with the values of all functions at each position in turn, zeros and constants
+    /// included.
     pub(super) fn for_each_row(&self, x: &Sequence<'_>, mut f: impl FnMut(&[f64])) {
         let rows = self.encode(x);
         let mut row = vec![0.0; self.len as usize];

@@ -9,13 +9,14 @@ use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
 
-/// Another prototype's values at earlier or later positions; zero beyond the ends of the sequence.
+/// Lagged values: another prototype's values at earlier or later positions; 0 beyond the ends of
+/// the sequence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lag {
-    /// How many positions to look back; negative numbers look ahead.
+    /// Lags: numbers of positions to look back; negative numbers look ahead.
     pub by: Vec<i64>,
-    /// What is looked at there.
+    /// Prototype to shift.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,

@@ -10,13 +10,14 @@ use crate::features::prototypes::inner::Inner;
 use crate::numeric::moments::Moments;
 use crate::plugin::{Named, named};
 
-/// Another prototype's values shifted and scaled to mean 0 and variance 1 on the training data.
+/// Normalised values: another prototype's values, shifted and scaled to mean 0 and variance 1 on
+/// the training data.
 ///
 /// A function that is constant on the training data is only shifted.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Normalised {
-    /// What is normalised.
+    /// Prototype to normalise.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,
@@ -55,7 +56,7 @@ impl Prototype for Normalised {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
-    scale: Vec<(f64, f64)>, // mean and inverse deviation of each function
+    scale: Vec<(f64, f64)>, // [functions] mean, inverse deviation
     of: Inner,
 }
 

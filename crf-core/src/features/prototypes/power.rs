@@ -9,14 +9,14 @@ use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
 
-/// A power of another prototype's values: with the value itself, the square makes a Gaussian (Vail 2008,
-/// §2.2.3).
+/// Powers of another prototype's values. With the value itself, the square makes a Gaussian (Vail
+/// 2008, §2.2.3).
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Power {
-    /// The exponents, each at least 1.
+    /// Exponents, each at least 1.
     pub degrees: Vec<u32>,
-    /// What is raised to these powers.
+    /// Prototype to raise to these powers.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,

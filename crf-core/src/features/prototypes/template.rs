@@ -14,24 +14,28 @@ use crate::error::{Error, Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use pattern::Pattern;
 
-/// Attributes made of the symbols around a position: windows, n-grams, prefixes, suffixes and shapes.
-///
-/// A template is one or more cells with `|` between. A cell is `word[-1]`, the symbol that channel `word` has one
-/// position earlier; `prefix3(word[0])` and `suffix3(word[0])`, its first and last three letters; `lower(word[0])`;
-/// or `shape(word[0])`, in which capitals become A, small letters a and digits 0, each run once. The template `first`
-/// is an attribute of the first position, `last` one of the last. A template that reaches beyond the sequence, or asks
-/// for more letters than there are, gives nothing. Symbols that training never saw still have prefixes, suffixes and
+/// Attributes made of the symbols around a position: windows, n-grams, prefixes, suffixes and
 /// shapes.
 ///
-/// A template with `%` in it is text with macros, as CRF++ and Wapiti have them: `%x[-1,0]` is the symbol of the first
-/// column one position earlier, `%t[0,0,"\u"]` whether a pattern is found in it, `%m[0,0,"^.?.?"]` the part that matches,
-/// and capitals (`%X`) make it lower case. Beyond the sequence they read `_B-1`, `_B+1` and so on.
+/// A template is one or more cells with `|` between them. A cell is `word[-1]`, the symbol of
+/// channel `word` one position earlier; `prefix3(word[0])` and `suffix3(word[0])`, its first and
+/// last three letters; `lower(word[0])`, the symbol in lower case; or `shape(word[0])`, in which
+/// capitals become A, small letters a and digits 0, each run once. The template `first` is an
+/// attribute of the first position, `last` of the last. A template that reaches beyond the
+/// sequence, or asks for more letters than there are, generates no attribute. Symbols that training
+/// never saw still have prefixes, suffixes and shapes.
+///
+/// A template that contains `%` is text with macros, as in CRF++ and Wapiti: `%x[-1,0]` is the
+/// symbol of the first column one position earlier, `%t[0,0,"\u"]` is `true` or `false` for whether
+/// a pattern is found in it, `%m[0,0,"^.?.?"]` is the part that matches, and capitals (`%X`)
+/// convert to lower case. Beyond the sequence macros read `_B-1`, `_B+1` and so on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Template {
-    /// The templates.
+    /// Templates, each of which generates attributes.
     pub templates: Vec<String>,
-    /// Attributes that occur less often than this in the training data are dropped; at least 1.
+    /// Minimum number of occurrences in the training data; rarer attributes are dropped. At least
+    /// 1.
     pub min_count: u32,
 }
 
@@ -51,7 +55,7 @@ impl Prototype for Template {
         self.templates.iter().try_for_each(|template| parse(template).map(drop))
     }
 
-    /// Numbers attributes by how often they occur, so that frequent ones stand together in memory.
+    /// Numbers attributes by frequency, so that frequent ones are together in memory.
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let templates = self.templates.iter().map(|template| BoundTemplate::new(template, train.schema()));
         let templates = templates.collect::<Result<Vec<_>>>()?;
@@ -75,33 +79,33 @@ impl Prototype for Template {
     }
 }
 
-/// A piece of a template: text as it is, or what stands at a place.
+/// Token of a template: literal text, or a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum TemplateToken<Channel> {
-    /// Text.
+    /// Literal text.
     Text(String),
-    /// A symbol, or a part of it.
+    /// Symbol, or part of it.
     Cell(Cell<Channel>),
 }
 
-/// One place that a template looks at.
+/// Cell of a template: a channel at an offset from the position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cell<Channel> {
     pub(super) channel: Channel,
     pub(super) offset: i64,
     pub(super) part: SymbolPart,
-    /// Whether a place beyond the sequence has a name; without one there is no attribute.
+    /// True if cells beyond the sequence have names; otherwise they generate no attribute.
     pub(super) named_ends: bool,
 }
 
-/// A channel as templates name it.
+/// Reference to a channel in a template.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ChannelRef {
     Name(String),
     Column(usize),
 }
 
-/// What is taken of a symbol.
+/// Part of a symbol that is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum SymbolPart {
     Whole,
@@ -109,13 +113,13 @@ pub(super) enum SymbolPart {
     Shape,
     Prefix(usize),
     Suffix(usize),
-    /// Whether a pattern is found.
+    /// Test of whether a pattern is found.
     Test(Pattern),
-    /// The part that a pattern matches, perhaps in lower case.
+    /// Part that a pattern matches; in lower case if true.
     Match(Pattern, bool),
 }
 
-/// The pieces of a template; only text for `first` and `last`.
+/// Parses a template into tokens; `first` and `last` are text only.
 fn parse(template: &str) -> Result<Vec<TemplateToken<ChannelRef>>> {
     if template.contains('%') {
         return macros::parse(template);
@@ -156,7 +160,7 @@ fn parse_cell(cell: &str) -> Option<Cell<ChannelRef>> {
     Some(Cell { channel, offset: offset.parse().ok()?, part, named_ends: false })
 }
 
-/// A template whose channels are known.
+/// Template bound to the channels of a schema.
 #[derive(Debug, Serialize, Deserialize)]
 struct BoundTemplate {
     #[serde(rename = "only")]
@@ -165,7 +169,7 @@ struct BoundTemplate {
     tokens: Vec<TemplateToken<usize>>,
 }
 
-/// Which positions a template is for.
+/// Positions at which a template generates an attribute.
 #[derive(Debug, Serialize, Deserialize)]
 enum Positions {
     All,

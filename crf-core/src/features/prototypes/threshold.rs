@@ -9,32 +9,32 @@ use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
 
-/// Whether another prototype's value lies above or below a threshold.
+/// Threshold tests: 1 where another prototype's value is above or below a threshold.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Threshold {
-    /// The thresholds.
+    /// Thresholds, the same for every function.
     pub at: Vec<f64>,
-    /// How many more thresholds to put at equally spaced quantiles of each function's values in the training
-    /// data.
+    /// Number of further thresholds at equally spaced quantiles of each function's values in the
+    /// training data.
     pub quantiles: u32,
-    /// Which tests to make.
+    /// Sides of the thresholds that are tested.
     pub test: Side,
-    /// What is compared.
+    /// Prototype whose values are compared.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,
 }
 
-/// The side of a threshold on which a test is true.
+/// Side of a threshold on which a test is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Greater than the threshold.
+    /// Values greater than the threshold.
     Above,
-    /// Less than the threshold.
+    /// Values less than the threshold.
     Below,
-    /// One test each.
+    /// Both sides, one test each.
     Both,
 }
 
@@ -94,7 +94,7 @@ struct Fitted {
 }
 
 impl Fitted {
-    /// Calls `f` with every test: function, whether it asks for values above, threshold.
+    /// Calls `f` with every test: function, true if it is for values above, threshold.
     fn tests(&self, mut f: impl FnMut(usize, bool, f64)) {
         for (g, thresholds) in self.thresholds.iter().enumerate() {
             for &at in thresholds {

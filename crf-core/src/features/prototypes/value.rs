@@ -6,11 +6,11 @@ use crate::data::schema::Schema;
 use crate::error::{Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
-/// The number that a real channel has at the position.
+/// Value of a real channel at the position.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RawValue {
-    /// Which real channels; all of them when empty.
+    /// Real channels to use; all of them when empty.
     pub channels: Vec<String>,
 }
 

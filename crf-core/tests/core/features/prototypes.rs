@@ -1,4 +1,4 @@
-//! Names and values of every prototype on data worked out by hand, and what happens at the ends of sequences.
+//! Names and values of every prototype on data worked out by hand, and at the ends of sequences.
 use crf_core::{Dataset, EncodedRows, Encoder, Prototype};
 use crf_testing::datasets::chains;
 
@@ -22,7 +22,7 @@ fn names(encoder: &dyn Encoder) -> Vec<String> {
     encoder.observations(data().schema()).into_iter().map(|g| g.name).collect()
 }
 
-/// The values of all functions at each position of sequence `i`, constants included.
+/// Values of all functions at each position of sequence `i`, constants included.
 fn values(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
     let block = EncodedRows::encode(encoder, &data.sequence(i));
     let base: Vec<f64> =
@@ -35,7 +35,7 @@ fn values(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
     (0..block.len()).map(row).collect()
 }
 
-/// Holds a prototype of one or more functions against its names and its values on the first sequence.
+/// Checks the names and the values of a prototype on the first sequence.
 fn expect(config: &str, want_names: &[&str], want: &[&[f64]]) {
     let encoder = fit(config);
     assert_eq!(names(&*encoder), want_names, "{config}");

@@ -7,7 +7,7 @@ use super::plan::{Planner, Scale, Step, Term};
 use super::syntax::{Among, Definition, Expression, Offset, Operator, Word};
 use crate::error::{Error, Result};
 
-/// What rules may call without defining it; a definition of the same name takes its place.
+/// Predefined terms; a definition of the same name replaces one.
 pub(super) const PRELUDE: [&str; 5] = [
     "pos(i) = (i.x, i.y)",
     "vel(i) = pos(i) - pos(i)[-1]",
@@ -16,7 +16,7 @@ pub(super) const PRELUDE: [&str; 5] = [
     "chasing(i, j) = cos(pos(j) - pos(i), vel(i))",
 ];
 
-/// The functions that are no definitions, with how many arguments each takes.
+/// Built-in functions with their numbers of arguments.
 const BUILT_IN: [(&str, usize); 9] = [
     ("dot", 2),
     ("length", 1),
@@ -29,18 +29,18 @@ const BUILT_IN: [(&str, usize); 9] = [
     ("norm", 1),
 ];
 
-/// Definitions call each other no deeper than this.
+/// Upper limit of the depth of calls among definitions.
 const MAX_DEPTH: usize = 32;
 
-/// Makes steps of expressions.
+/// Compiler of expressions into steps of a plan.
 pub(super) struct Compiler<'a> {
     objects: &'a Objects,
-    definitions: Vec<Arc<Definition>>, // later ones take the place of earlier ones
+    definitions: Vec<Arc<Definition>>, // later ones replace earlier ones
     pub(super) planner: Planner,
     depth: usize,
 }
 
-/// An expression's surroundings: the text it stands in, and what its names stand for.
+/// Scope of an expression: its text, and the bindings of its names.
 pub(super) struct Scope<'a> {
     pub(super) text: &'a str,
     pub(super) bindings: Bindings,
@@ -59,7 +59,7 @@ impl<'a> Compiler<'a> {
         Ok(Compiler { objects, definitions, planner: Planner::default(), depth: 0 })
     }
 
-    /// The step of an expression that is a number at each position.
+    /// Compiles an expression that is a number at each position.
     pub(super) fn scalar(&mut self, operand: &Expression, scope: &mut Scope<'_>) -> Result<u32> {
         match self.term(operand, scope)? {
             Term::Scalar(step) => Ok(step),
@@ -179,7 +179,7 @@ impl<'a> Compiler<'a> {
         Ok(term)
     }
 
-    /// What a parameter stands for: an object, a number, or a term.
+    /// Binding of a parameter to an argument: an object, a number, or a term.
     fn argument(&mut self, operand: &Expression, scope: &mut Scope<'_>) -> Result<Binding> {
         match operand {
             Expression::Number(value) => return Ok(Binding::Number(*value)),
@@ -248,7 +248,7 @@ impl<'a> Compiler<'a> {
         Ok(self.map_scalars(operand.clone(), |part| Step::Divide(part, length)))
     }
 
-    /// A step of each number of a term.
+    /// Applies a step to each number of a term.
     fn map_scalars(&mut self, operand: Term, step: impl Fn(u32) -> Step) -> Term {
         match operand {
             Term::Scalar(operand) => Term::Scalar(self.planner.step(step(operand))),

@@ -1,24 +1,28 @@
-//! The language of the `relational` prototype: rules about objects, each of which stands for many functions.
+//! Language of the `relational` prototype: rules about objects, each of which stands for many
+//! functions.
 //!
-//! **A name is a rule without variables.** `speed(i)<k for i in robot, k in 5..100 step 5` is a rule; the functions
-//! that it stands for are called `speed(robot1)<5` and so on, which are rules for one function each. So a name parses
-//! back to its function, and names that `lag`, `window`, `power`, `threshold`, `normalised` and `conjunction` give to
-//! functions of real channels are rules too: `mean(x[-1], -1..+0)>1.2`, `norm(x)² ∧ z`.
+//! **A name is a rule without variables.** `speed(i)<k for i in robot, k in 5..100 step 5` is a
+//! rule; its functions are called `speed(robot1)<5` and so on, which are rules for one function
+//! each. So a name parses back to its function, and there is no second format for names. Names that
+//! `lag`, `window`, `power`, `threshold`, `normalised` and `conjunction` give to functions of real
+//! channels are rules too: `mean(x[-1], -1..+0)>1.2`, `norm(x)² ∧ z`.
 //!
-//! **Objects are channels.** Channel `robot1.x` is field `x` of object `robot1`. The class of an object is its name
-//! without the digits at its end, here `robot`; `classes` in a config makes others out of classes and objects, such
-//! as two teams. Data need nothing but names for their columns.
+//! **Objects are channels.** Channel `robot1.x` is field `x` of object `robot1`. The class of an
+//! object is its name without the digits at its end, here `robot`; `classes` in a config defines
+//! others from classes and objects, such as two teams. Data need nothing but names of columns: no
+//! schema, source or file format knows that there are objects.
 //!
-//! **Different variables are different objects.** A variable ranges over those members of its class that its rule
-//! does not already name, so that `dist(i, j) for i, j in robot` never asks for the distance of a robot to itself, nor
-//! does `min(dist(i, j) for j in robot)` find it.
+//! **Different variables are different objects.** A variable ranges over those members of its class
+//! that its rule does not already name, so `dist(i, j) for i, j in robot` never asks for the
+//! distance of a robot to itself, nor does `min(dist(i, j) for j in robot)` find it.
 //!
-//! **Labels come first.** In front of a rule may stand `y=i`, or in a transition feature `y'=i`, `y=j` or both, with
-//! `∧` behind each: the function is then tied to the labels of these names only. That is how a feature map prints
-//! features, `y=robot1 ∧ speed(robot1)<5`; what it prints is a rule. Functions that differ by labels only are one
-//! function with several features. `y=marks {i}` has the object's name within the label's.
+//! **Labels come first.** A rule may begin with `y=i`, or in a transition feature with `y'=i`,
+//! `y=j` or both, with `∧` behind each: the function is then tied to these labels only. A feature
+//! map prints features in this form, `y=robot1 ∧ speed(robot1)<5`, and what it prints is a rule.
+//! Functions that differ in labels only are one function with several features. `y=marks {i}` has
+//! the object's name within the label's.
 //!
-//! Where data have several relations between nodes, the name of one may stand in front of all: `skip: y'=i ∧ y=j`.
+//! With several relations between nodes, a rule may begin with the name of one: `skip: y'=i ∧ y=j`.
 //!
 //! ```text
 //! rule       = [ relation ":" ] { ("y" | "y'") "=" label "∧" } expression [ "for" variables ]
@@ -31,19 +35,36 @@
 //! definition = name "(" parameters ")" "=" expression
 //! ```
 //!
-//! - Tests are worth 0 or 1, and `∧` is a product, as in a `conjunction`. `¬` is 1 where a value is 0.
-//! - `(i.x, i.y)` is a vector; `dot`, `length`, `unit` and `cos` take vectors. What is divided by zero is zero, so
-//!   something that stands still has no direction.
-//! - `e[-1]` is the value one position earlier; beyond an end it is the value at that end, so that a velocity begins
-//!   with zero. (`lag` has zeros there, which for a position would be a place.)
-//! - `norm(e)` is e shifted and scaled to mean 0 and variance 1 on the training data, as by `normalised`.
-//! - `nearest(e for j in robot by d)` is e for the j whose d is least.
-//! - `pos`, `vel`, `speed`, `dist` and `chasing` are defined; a definition of the same name takes their place.
-//! - A name with other letters in it stands between back ticks, as does a channel called `y` in front of `=`.
+//! - Tests have the values 0 and 1, and `∧` is a product, as in a `conjunction`. `¬` is 1 where a
+//!   value is 0.
+//! - `(i.x, i.y)` is a vector; `dot`, `length`, `unit` and `cos` take vectors. A division by zero
+//!   is zero, so an object that stands still has no direction.
+//! - `e[-1]` is the value one position earlier; beyond an end it is the value at that end, so a
+//!   velocity begins with zero. (`lag` has zeros there, which as a coordinate would be a place.)
+//! - `norm(e)` is e shifted and scaled to mean 0 and variance 1 on the training data, as by
+//!   `normalised`.
+//! - `nearest(e for j in robot by d)` is e for the j with the smallest d.
+//! - `pos`, `vel`, `speed`, `dist` and `chasing` are predefined; a definition of the same name
+//!   replaces one.
+//! - A name with other characters is written between back ticks, as is a channel called `y` in
+//!   front of `=`.
 //!
-//! What rules say becomes a list of steps in which equal things are one step ([`plan`]), `dist(robot1, robot2)` and
-//! `dist(robot2, robot1)` among them. Steps are computed in pieces of a sequence, a column at a time, and a column
-//! lives until the last step that reads it: an encoding costs one pass and memory in proportion to its non-zeros.
+//! **Equal terms are one step.** Rules become a list of steps by value numbering ([`Plan`]), with
+//! operands in one order where arithmetic allows it, so shared terms are computed once and `dist(a,
+//! b)` is `dist(b, a)`. `norm(e)` is a step with two numbers, which one pass over the training data
+//! finds.
+//!
+//! **Columns are computed in chunks.** A step is a loop over a chunk of a sequence and the
+//! positions around it that shifts and windows reach. A column lives until its last reader, and
+//! only non-zeros leave the chunk: an encoding costs one pass and memory in proportion to its
+//! non-zeros.
+//!
+//! **Files are not trusted.** A plan that was read from a file is checked: no step can read a later
+//! one, or a channel that is not there.
+//!
+//! Start here, then read `syntax.rs` (the tree), `parser.rs`, `objects.rs` (names and classes),
+//! `compiler.rs`, `plan.rs` (steps and their evaluation) and `printer.rs`. A new operation is a
+//! `Step` in `plan.rs` and its name in `compiler.rs`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -62,7 +83,7 @@ use crate::error::{Error, Result, require_consistent};
 use crate::features::label_pattern::{LabelPattern, Labels};
 use crate::features::prototype::{EncodedRows, Observation};
 
-/// Rules and definitions, read but not yet about any data.
+/// Parsed rules and definitions, not yet bound to any data.
 pub(super) struct Rules<'a> {
     texts: &'a [String],
     rules: Vec<Rule>,
@@ -71,7 +92,7 @@ pub(super) struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// Reads rules; what is wrong with one is said with its column.
+    /// Parses rules; an error has the column.
     pub(super) fn read(
         texts: &'a [String],
         define: &'a [String],
@@ -82,7 +103,7 @@ impl<'a> Rules<'a> {
         Ok(Rules { texts, rules, define, classes })
     }
 
-    /// How many ways there are to give the variables their values; functions that are equal count several times.
+    /// Number of assignments of values to the variables; equal functions are counted several times.
     pub(super) fn count(&self, schema: &Schema) -> Result<usize> {
         let objects = Objects::new(schema, self.classes)?;
         let mut n = 0;
@@ -95,7 +116,7 @@ impl<'a> Rules<'a> {
         Ok(n)
     }
 
-    /// The functions that the rules stand for on data of a schema, at most `most`.
+    /// Expands the rules to functions on data of a schema, at most `most`.
     pub(super) fn expand(&self, schema: &Schema, most: u32) -> Result<Functions> {
         let objects = Objects::new(schema, self.classes)?;
         let mut compiler = Compiler::new(&objects, self.define)?;
@@ -128,7 +149,8 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Calls `f` with every way to give the variables of a rule their values, the last variable's changing first.
+/// Calls `f` with every assignment of values to the variables of a rule; the last variable changes
+/// first.
 fn for_each_assignment(
     rule: &Rule,
     text: &str,
@@ -181,7 +203,7 @@ fn label_patterns(rule: &Rule, bindings: &Bindings) -> Labels {
     (pattern != LabelPattern::default()).then(|| vec![pattern])
 }
 
-/// The labels that fit `a` or `b`.
+/// Labels that match `a` or `b`.
 fn union(a: Labels, b: Labels) -> Labels {
     let (mut a, b) = (a?, b?);
     for pattern in b {
@@ -192,7 +214,7 @@ fn union(a: Labels, b: Labels) -> Labels {
     Some(a)
 }
 
-/// The functions of rules, bound to the channels of a schema.
+/// Functions of rules, bound to the channels of a schema.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Functions {
     plan: Plan,
@@ -212,19 +234,20 @@ impl Functions {
         parts.map(observation).collect()
     }
 
-    /// How many functions there are, if all are for all labels and none is constant.
+    /// Number of functions, if all are for all labels and none is constant.
     pub(super) fn n_plain_functions(&self) -> Option<usize> {
         let n_plain_functions = self.labels.iter().all(Option::is_none)
             && self.steps.iter().all(|&step| self.plan.constant(step).is_none());
         n_plain_functions.then_some(self.steps.len())
     }
 
-    /// Normalises by what the training data have.
+    /// Fits `norm` on the training data.
     pub(super) fn fit(&mut self, train: &Dataset) -> Result<()> {
         self.plan.fit(train)
     }
 
-    /// Rejects lists that do not fit each other, steps that read later ones, and channels that are not real numbers.
+    /// Rejects lists of different lengths, steps that read later ones, and channels that are not
+    /// real numbers.
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
         let n = self.steps.len();
         require_consistent(self.labels.len() == n && self.names.len() == n)?;
@@ -241,7 +264,7 @@ impl Functions {
         for (g, &step) in (0_u32..).zip(&self.steps) {
             function_of[step as usize] = self.plan.constant(step).is_none().then_some(g);
         }
-        // Columns come one by one and rows are wanted.
+        // Values come column by column and are wanted row by row.
         let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); x.len().min(CHUNK_LEN)];
         let mut columns = Columns::new(&self.plan, x);
         for start in (0..x.len()).step_by(CHUNK_LEN) {
@@ -259,7 +282,7 @@ impl Functions {
     }
 }
 
-/// Calls `f` with the place and the value of every number that is not zero, at little cost for zeros.
+/// Calls `f` with the index and the value of every non-zero number, at little cost for zeros.
 fn for_each_non_zero(values: &[f64], mut f: impl FnMut(usize, f64)) {
     for (n, part) in values.chunks(64).enumerate() {
         let bit = |(n, value): (usize, &f64)| u64::from(*value != 0.0) << n;

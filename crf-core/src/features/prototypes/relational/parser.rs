@@ -5,18 +5,18 @@ use super::syntax::{
 use crate::error::{Error, Result};
 use crate::features::prototypes::Over;
 
-/// Expressions nest no deeper than this, so that no text can exhaust the stack.
+/// Upper limit of the nesting of expressions, so that no text can exhaust the stack.
 const MAX_DEPTH: usize = 64;
 
-/// No range has more numbers than this.
+/// Upper limit of the numbers in a range.
 const MAX_NUMBERS: f64 = 1e6;
 
-/// Reads a rule.
+/// Parses a rule.
 pub(super) fn rule(text: &str) -> Result<Rule> {
     let mut parser = Parser { text, offset: 0, depth: 0 };
     let relation = parser.relation();
     let (mut before, mut now) = (None, None);
-    let mut follows = true; // whether an expression must follow
+    let mut follows = true; // true if an expression must follow
     while let Some((is_before, label)) = parser.label_pattern()? {
         let slot = if is_before { &mut before } else { &mut now };
         if slot.replace(label).is_some() {
@@ -33,7 +33,7 @@ pub(super) fn rule(text: &str) -> Result<Rule> {
     Ok(Rule { relation, before, now, expression, variables })
 }
 
-/// Reads a definition.
+/// Parses a definition.
 pub(super) fn definition(text: &str) -> Result<Definition> {
     let mut parser = Parser { text, offset: 0, depth: 0 };
     let name = parser.word("the name of what is defined, as in `dist(i, j) = …`")?.text;
@@ -49,7 +49,7 @@ pub(super) fn definition(text: &str) -> Result<Definition> {
     Ok(Definition { name, parameters, body, text: text.to_owned() })
 }
 
-/// An error at a column of a text.
+/// Adds the column of a text to an error.
 pub(super) fn at_column(text: &str, column: usize, error: Error) -> Error {
     error.at(format!("column {column} of `{text}`"))
 }
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         if self.rest().is_empty() { Ok(()) } else { Err(self.expected(want)) }
     }
 
-    /// The plain word that comes next.
+    /// Next plain word, without taking it.
     fn peek_word(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest.find(|c| !continues_word(c)).unwrap_or(rest.len());
@@ -108,7 +108,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// A name: a word that means nothing else, or anything between back ticks.
+    /// Takes a name: a word that is not reserved, or anything between back ticks.
     fn word(&mut self, want: &str) -> Result<Word> {
         let column = self.column();
         let text = if let Some(quoted) = self.rest().strip_prefix('`') {
@@ -124,14 +124,14 @@ impl<'a> Parser<'a> {
         Ok(Word { text: text.to_owned(), column })
     }
 
-    /// `skip:`, the name of a relation, in which there is neither `=` nor a back tick.
+    /// Takes `skip:`, the name of a relation, which contains neither `=` nor a back tick.
     fn relation(&mut self) -> Option<String> {
         let (name, _) = self.rest().split_once(':').filter(|(name, _)| !name.contains(['=', '`']))?;
         self.offset += name.len() + 1;
         Some(name.trim().to_owned())
     }
 
-    /// `y=label` or `y'=label`: whether it is y', and the label.
+    /// Takes `y=label` or `y'=label`: true for y', and the label.
     fn label_pattern(&mut self) -> Result<Option<(bool, String)>> {
         let start = self.offset;
         let is_y = self.take_word("y");
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
         Ok(Some((is_before, label.to_owned())))
     }
 
-    /// An expression whose operators bind at least as tightly as `level`.
+    /// Takes an expression whose operators bind at least as tightly as `level`.
     fn expression(&mut self, level: u8) -> Result<Expression> {
         self.deeper()?;
         let mut left = self.prefixed()?;
@@ -243,7 +243,7 @@ impl<'a> Parser<'a> {
         if self.take("(") { self.call(word) } else { Ok(Expression::Name(word)) }
     }
 
-    /// What stands behind the name and the parenthesis of a call.
+    /// Takes the rest of a call, behind the name and the parenthesis.
     fn call(&mut self, name: Word) -> Result<Expression> {
         let mut arguments = vec![self.expression(1)?];
         if self.take_word("for") {
@@ -287,7 +287,7 @@ impl<'a> Parser<'a> {
         Ok(Expression::Among(among, operand.into(), variable, class, by))
     }
 
-    /// `-1`, `+0`, or `-w` for a variable w.
+    /// Takes an offset: `-1`, `+0`, or `-w` for a variable w.
     fn window_offset(&mut self) -> Result<Offset> {
         let negative = self.take("-");
         if !negative {
@@ -301,12 +301,12 @@ impl<'a> Parser<'a> {
         Ok(Offset { negative, size: size.into() })
     }
 
-    /// A number without a sign.
+    /// Takes a number without a sign.
     fn number(&mut self) -> Result<f64> {
         let rest = self.rest();
         let digits = |from: usize| rest[from..].bytes().take_while(u8::is_ascii_digit).count();
         let mut end = digits(0);
-        // A range has two full stops.
+        // Two full stops belong to a range.
         if rest[end..].starts_with('.') && end > 0 && digits(end + 1) > 0 {
             end += 1 + digits(end + 1);
         }
@@ -325,7 +325,7 @@ impl<'a> Parser<'a> {
         if self.take("-") { Ok(-self.number()?) } else { self.number() }
     }
 
-    /// `i, j in robot, k in 200..1000 step 50`.
+    /// Takes variables: `i, j in robot, k in 200..1000 step 50`.
     fn variables(&mut self) -> Result<Vec<(Word, Domain)>> {
         let mut all: Vec<(Word, Domain)> = Vec::new();
         loop {

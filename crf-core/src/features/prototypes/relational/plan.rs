@@ -9,25 +9,25 @@ use crate::error::{Error, Result, require_consistent};
 use crate::features::prototypes::Over;
 use crate::numeric::moments::Moments;
 
-/// What is computed, each thing once: steps that read earlier steps only.
+/// Evaluation plan: steps that read earlier steps only, equal terms once.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Plan {
     steps: Vec<Step>,
 }
 
-/// One step; the numbers are those of the steps it reads.
+/// Step of a plan; its operands are indices of earlier steps.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum Step {
     Channel(u32),
-    /// A constant by its bits, so that steps can be compared.
+    /// Constant by its bits, so that steps can be compared.
     Number(u64),
-    /// The value so many positions later, or that of the nearest end.
+    /// Value at an offset, or at the nearest end of the sequence.
     Shift(u32, i32),
     Window(Over, u32, u32, u32), // positions before, positions after
     Add(u32, u32),
     Subtract(u32, u32),
     Multiply(u32, u32),
-    /// Zero where the divisor is zero: a robot that stands still has no direction.
+    /// Quotient; zero where the divisor is zero: a robot that stands still has no direction.
     Divide(u32, u32),
     Power(u32, u32),
     Root(u32),
@@ -37,16 +37,16 @@ pub(super) enum Step {
     Unequal(u32, u32),
     Min(Vec<u32>),
     Max(Vec<u32>),
-    /// The value that stands beside the least of the others, the first of equals.
+    /// Value of `of` where `by` is least; the first of equals.
     Nearest {
         by: Vec<u32>,
         of: Vec<u32>,
     },
-    /// Less its mean and times a factor, both of the training data.
+    /// Normalised value: minus the mean and times the factor of the training data.
     Norm(u32, Scale),
 }
 
-/// How a value is normalised, by the bits of both numbers: nothing is done to it until the plan is fitted.
+/// Mean and factor of a normalisation, by their bits; the identity until the plan is fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Scale {
     mean: u64,
@@ -65,7 +65,7 @@ impl Default for Scale {
     }
 }
 
-/// A number or a vector.
+/// Compiled expression: the step of a number, or the steps of a vector.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Term {
     Scalar(u32),
@@ -97,7 +97,8 @@ impl Step {
         }
     }
 
-    /// The values at `len` positions, of which the first is the sequence's position `start`.
+    /// Computes the values at `len` positions, the first of which is position `start` of the
+    /// sequence.
     fn compute(&self, x: &Sequence<'_>, start: usize, len: usize, columns: &[Vec<f64>], out: &mut Vec<f64>) {
         let column = |a: u32| &columns[a as usize][..len];
         let pairs = |a: u32, b: u32| column(a).iter().zip(column(b));
@@ -154,16 +155,17 @@ fn fold<'a>(
     }
 }
 
-/// How many positions are computed at once: their columns stay in the cache, and memory does not grow with sequences.
+/// Positions that are computed at once: their columns stay in the cache, and memory does not grow
+/// with sequences.
 pub(super) const CHUNK_LEN: usize = 1024;
 
 impl Plan {
-    /// How many steps there are.
+    /// Number of steps.
     pub(super) fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// The value of a step that is the same everywhere.
+    /// Value of a constant step.
     pub(super) fn constant(&self, step: u32) -> Option<f64> {
         match self.steps[step as usize] {
             Step::Number(bits) => Some(f64::from_bits(bits)),
@@ -171,7 +173,7 @@ impl Plan {
         }
     }
 
-    /// Finds out how to normalise, on training data: a pass over them for each `norm` within another.
+    /// Fits `norm` on training data: one pass for each level of `norm` within `norm`.
     pub(super) fn fit(&mut self, train: &Dataset) -> Result<()> {
         let mut depth: Vec<usize> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
@@ -211,7 +213,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Rejects steps that no planner makes: they read channels that are not real, later steps, or nothing.
+    /// Rejects steps that no planner makes, which read channels that are not real, later steps, or
+    /// nothing.
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
         let real = |c: u32| matches!(schema.channels().get(c as usize), Some(channel) if channel.kind == ChannelKind::Real);
         let sound = |(n, step): (usize, &Step)| {
@@ -228,7 +231,7 @@ impl Plan {
         require_consistent(self.steps.iter().enumerate().all(sound))
     }
 
-    /// The last step that reads each step; the step itself if none does.
+    /// Last step that reads each step; the step itself if none does.
     fn last_uses(&self) -> Vec<u32> {
         let mut last: Vec<u32> = (0..self.steps.len() as u32).collect();
         for (n, step) in (0..).zip(&self.steps) {
@@ -237,7 +240,7 @@ impl Plan {
         last
     }
 
-    /// How many positions before and after its own any step depends on.
+    /// Reach: the numbers of positions before and after its own that any step depends on.
     pub(super) fn reach(&self) -> (usize, usize) {
         let mut reach: Vec<(usize, usize)> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
@@ -261,7 +264,7 @@ impl Plan {
     }
 }
 
-/// The values of a plan's steps on one sequence, of those that are still to be read.
+/// Values of a plan's steps on one sequence, as long as later steps read them.
 pub(super) struct Columns<'a> {
     plan: &'a Plan,
     x: &'a Sequence<'a>,
@@ -277,9 +280,9 @@ impl<'a> Columns<'a> {
         Columns { plan, x, reach: plan.reach(), last: plan.last_uses(), columns, free: Vec::new() }
     }
 
-    /// Calls `f` with each step in turn and its values on a piece of the sequence.
+    /// Calls `f` with each step in turn and its values on a chunk of the sequence.
     ///
-    /// The piece is computed with as many positions around it as shifts and windows can reach.
+    /// The chunk is computed with as many positions around it as shifts and windows can reach.
     pub(super) fn compute(&mut self, chunk: Range<usize>, mut f: impl FnMut(usize, &[f64])) {
         let Columns { plan, x, reach, last, columns, free } = self;
         let start = chunk.start.saturating_sub(reach.0);
@@ -304,7 +307,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Makes a plan in which equal things are one step.
+/// Builder of a plan in which equal terms are one step (value numbering).
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     plan: Plan,
@@ -324,7 +327,7 @@ impl Planner {
         self.step(Step::Number((value + 0.0).to_bits())) // minus zero is zero
     }
 
-    /// The number of a step that computes the same as `step`.
+    /// Index of a step that computes the same as `step`.
     pub(super) fn step(&mut self, step: Step) -> u32 {
         let step = self.normal_form(step);
         if let Some(&known) = self.known.get(&step) {
@@ -336,7 +339,7 @@ impl Planner {
         n
     }
 
-    /// One form for steps that have the same value by the laws of arithmetic that rounding keeps.
+    /// Normal form of steps that have the same value by the laws of arithmetic that rounding keeps.
     fn normal_form(&mut self, step: Step) -> Step {
         if let Some(value) = self.constant_value(&step) {
             return Step::Number((value + 0.0).to_bits());
@@ -369,7 +372,7 @@ impl Planner {
         }
     }
 
-    /// The value of a step whose inputs are all constant.
+    /// Value of a step whose inputs are all constant.
     fn constant_value(&self, step: &Step) -> Option<f64> {
         let number = |a: u32| self.constant(a);
         let test =
@@ -391,7 +394,7 @@ impl Planner {
         }
     }
 
-    /// One minus a test: the opposite comparison where there is one.
+    /// Negation of a test: the opposite comparison if there is one.
     pub(super) fn not(&mut self, a: u32) -> u32 {
         let opposite = match self.plan.steps[a as usize] {
             Step::Less(a, b) => Step::AtMost(b, a),
@@ -403,7 +406,7 @@ impl Planner {
         self.step(opposite)
     }
 
-    /// Whether a value is not zero: a test as it is.
+    /// Test of whether a value is not zero; a test stays as it is.
     pub(super) fn truth(&mut self, a: u32) -> u32 {
         match self.plan.steps[a as usize] {
             Step::Less(..) | Step::AtMost(..) | Step::Equal(..) | Step::Unequal(..) => a,

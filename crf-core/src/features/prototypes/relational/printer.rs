@@ -3,12 +3,13 @@ use std::fmt;
 use super::objects::Bindings;
 use super::syntax::{Expression, Offset, Operator, Quoted};
 
-/// The levels of what is no binary expression.
+/// Binding levels of expressions that are not binary.
 const PREFIX: u8 = 5;
 const POSTFIX: u8 = 6;
 const ATOM: u8 = 7;
 
-/// An expression with the values of its variables in their places: the name of a function, and itself a rule.
+/// Printer of an expression with the values of its variables put in: the name of a function, and
+/// itself a rule.
 pub(super) struct Printed<'a> {
     pub(super) expression: &'a Expression,
     pub(super) bindings: &'a Bindings,
@@ -32,7 +33,7 @@ impl<'a> Printed<'a> {
         }
     }
 
-    /// The expression, in parentheses if it binds less tightly than its place asks for.
+    /// Writes an expression, in parentheses if it binds less tightly than `level`.
     fn write(&self, expression: &'a Expression, level: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = self.part(expression);
         if inner.level() < level { write!(f, "({inner})") } else { write!(f, "{inner}") }
@@ -84,7 +85,7 @@ impl fmt::Display for Printed<'_> {
                     Operator::And | Operator::Plus | Operator::Minus => " ",
                     _ => "",
                 };
-                // Comparisons do not follow each other; the others are read from the left.
+                // Comparisons do not follow each other; other operators associate to the left.
                 let level = operator.level();
                 self.write(left, if level == 2 { 3 } else { level }, f)?;
                 write!(f, "{space}{spelling}{space}")?;

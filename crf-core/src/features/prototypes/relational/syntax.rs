@@ -2,14 +2,14 @@ use std::fmt;
 
 use crate::features::prototypes::Over;
 
-/// A name in a text, and the column where it stands.
+/// Name in a text, with its column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Word {
     pub(super) text: String,
     pub(super) column: usize,
 }
 
-/// A rule: label patterns, an expression, and what its variables range over.
+/// Rule: label patterns, an expression, and the domains of its variables.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rule {
     pub(super) relation: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Rule {
     pub(super) variables: Vec<(Word, Domain)>,
 }
 
-/// A function that rules may call: `dist(i, j) = length(pos(i) - pos(j))`.
+/// Definition of a function that rules may call: `dist(i, j) = length(pos(i) - pos(j))`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Definition {
     pub(super) name: String,
@@ -28,18 +28,18 @@ pub(super) struct Definition {
     pub(super) text: String,
 }
 
-/// What a variable ranges over.
+/// Domain of a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Domain {
     Class(Word),
     Numbers(Vec<f64>),
 }
 
-/// A term, a test, or a conjunction of these; tests are worth 0 or 1.
+/// Expression: a term, a test, or a conjunction of these. Tests have the values 0 and 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Expression {
     Number(f64),
-    /// A variable, an object, or a channel that belongs to no object.
+    /// Variable, object, or channel that belongs to no object.
     Name(Word),
     /// `robot1.x`
     Field(Word, String),
@@ -51,16 +51,16 @@ pub(super) enum Expression {
     Negate(Box<Expression>),
     Binary(Box<Expression>, Operator, Box<Expression>),
     Power(Box<Expression>, u32),
-    /// The value at another position: `x[-1]` is the one before.
+    /// Value at another position: `x[-1]` is the previous one.
     Shift(Box<Expression>, Offset),
-    /// Taken together over positions: `all(x>1, -5..+0)`.
+    /// Statistic over positions: `all(x>1, -5..+0)`.
     Window(Over, Box<Expression>, Offset, Offset),
-    /// Taken together over objects: `min(dist(robot1, j) for j in robot)`.
+    /// Statistic over objects: `min(dist(robot1, j) for j in robot)`.
     Among(Among, Box<Expression>, Word, Word, Option<Box<Expression>>),
 }
 
 impl Expression {
-    /// Calls `f` with the expressions of which this one is made.
+    /// Calls `f` with the operands of the expression.
     pub(super) fn for_each_part<'a>(&'a self, mut f: impl FnMut(&'a Expression)) {
         match self {
             Expression::Number(_) | Expression::Name(_) | Expression::Field(..) => {}
@@ -82,14 +82,14 @@ impl Expression {
     }
 }
 
-/// A number of positions, perhaps a variable's.
+/// Offset in positions: a number or a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Offset {
     pub(super) negative: bool,
     pub(super) size: Box<Expression>,
 }
 
-/// How the values of several objects become one.
+/// Statistic that combines the values of several objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Among {
     Any,
@@ -97,7 +97,7 @@ pub(super) enum Among {
     Mean,
     Min,
     Max,
-    /// The value of the object for which another expression is least.
+    /// Value of the object for which another expression is least.
     Nearest,
 }
 
@@ -116,7 +116,7 @@ impl Among {
     }
 }
 
-/// What stands between two expressions.
+/// Binary operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     And,
@@ -133,7 +133,7 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    /// Spellings in the order in which they are tried; of each operator the printed one comes first.
+    /// Spellings in the order in which they are tried; the first one of each operator is printed.
     pub(super) const SPELLINGS: [(&'static str, Operator); 16] = [
         ("∧", Operator::And),
         ("and", Operator::And),
@@ -153,7 +153,7 @@ impl Operator {
         ("/", Operator::Over),
     ];
 
-    /// How tightly it binds.
+    /// Binding level; higher levels bind more tightly.
     pub(super) fn level(self) -> u8 {
         match self {
             Operator::And => 1,
@@ -164,10 +164,10 @@ impl Operator {
     }
 }
 
-/// A name as a rule has it: between back ticks unless it is a plain word.
+/// Name as a rule writes it: between back ticks unless it is a plain word.
 pub(super) struct Quoted<'a>(pub(super) &'a str);
 
-/// Words that mean something else than a name.
+/// Reserved words, which are not names.
 pub(super) const RESERVED: [&str; 6] = ["and", "by", "for", "in", "not", "step"];
 
 impl fmt::Display for Quoted<'_> {

@@ -1,10 +1,11 @@
-//! Templates as CRF++ and Wapiti write them: text with macros of the form `%x[offset,column]`.
+//! Parser of templates in the syntax of CRF++ and Wapiti: text with macros of the form
+//! `%x[offset,column]`.
 
 use super::pattern::Pattern;
 use super::{Cell, ChannelRef, SymbolPart, TemplateToken};
 use crate::error::{Error, Result};
 
-/// The pieces of a template with macros.
+/// Parses a template with macros into tokens.
 pub(super) fn parse(template: &str) -> Result<Vec<TemplateToken<ChannelRef>>> {
     let mut tokens = Vec::new();
     let mut rest = template;
@@ -22,7 +23,7 @@ pub(super) fn parse(template: &str) -> Result<Vec<TemplateToken<ChannelRef>>> {
     Ok(tokens)
 }
 
-/// The macro whose letter comes first, and what stands behind it.
+/// Parses the macro whose letter comes first, and returns the text behind it too.
 fn parse_macro(text: &str) -> Option<(Cell<ChannelRef>, &str)> {
     let letter = text.chars().next()?;
     let inner = text[letter.len_utf8()..].strip_prefix('[')?;
@@ -55,7 +56,7 @@ fn parse_macro(text: &str) -> Option<(Cell<ChannelRef>, &str)> {
     Some((Cell { channel, offset, part, named_ends: true }, after))
 }
 
-/// Where the text that began with a quote ends; `\"` does not end it.
+/// Offset of the closing quote; `\"` does not close.
 fn end_of_quotes(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

@@ -2,9 +2,10 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// A small regular expression, with what Wapiti's templates allow: `.` for any character, `\d` for a digit, `\l` for a
-/// small letter, `\u` for a capital, `\a` for a letter, `\w` for a letter or digit, `\p` for punctuation, `\s` for a
-/// space, the capital of each for its opposite, `*` and `?` behind one of these or a character, and `^` and `$` for the ends.
+/// Small regular expression with the syntax of Wapiti's templates: `.` for any character, `\d` for
+/// a digit, `\l` for a small letter, `\u` for a capital, `\a` for a letter, `\w` for a letter or
+/// digit, `\p` for punctuation, `\s` for a space, the capital of each for its opposite, `*` and `?`
+/// behind one of these or a character, and `^` and `$` for the ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(in crate::features::prototypes) struct Pattern {
@@ -14,12 +15,12 @@ pub(in crate::features::prototypes) struct Pattern {
     steps: Vec<(CharClass, Repeat)>,
 }
 
-/// What one character may be.
+/// Class of characters that one character must belong to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum CharClass {
     Any,
     Is(char),
-    /// One of a class, or, when false, none of it.
+    /// Member of a class, or, if false, no member of it.
     Class(char, bool),
 }
 
@@ -45,7 +46,7 @@ impl From<Pattern> for String {
 }
 
 impl Pattern {
-    /// Reads a pattern, if it is one.
+    /// Parses a pattern; `None` if it is not one.
     pub(in crate::features::prototypes) fn new(text: &str) -> Option<Self> {
         let from_start = text.starts_with('^');
         let mut rest = text[usize::from(from_start)..].chars().peekable();
@@ -81,14 +82,15 @@ impl Pattern {
         Some(Pattern { text: text.to_owned(), from_start, to_end, steps })
     }
 
-    /// Where the first match in `text` begins and ends, as long as can be from there on.
+    /// Range of the first match in `text`, as long as possible from its start.
     pub(in crate::features::prototypes) fn find(&self, text: &str) -> Option<Range<usize>> {
         let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
         let starts = starts.take(if self.from_start { 1 } else { usize::MAX });
         starts.into_iter().find_map(|start| Some(start..start + self.match_len(&self.steps, &text[start..])?))
     }
 
-    /// How much of the start of `text` matches, as many characters as possible for each step first.
+    /// Length of the match at the start of `text`; each step takes as many characters as possible
+    /// first.
     fn match_len(&self, steps: &[(CharClass, Repeat)], text: &str) -> Option<usize> {
         let Some((&(one, times), later)) = steps.split_first() else {
             return (!self.to_end || text.is_empty()).then_some(0);

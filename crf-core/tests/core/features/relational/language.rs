@@ -1,4 +1,4 @@
-//! What rules mean: values, expansion, labels, relations, and the feature sets of the thesis.
+//! Semantics of rules: values, expansion, labels, relations, and the feature sets of the thesis.
 
 use std::sync::Arc;
 
@@ -253,7 +253,7 @@ fn pieces_are_the_same_on_any_number_of_threads() {
     }
 }
 
-/// A list of features: each entry a link and its rules, or a feature's name.
+/// Feature list: each entry a link and its rules, or a feature's name.
 fn list(parts: &[(&str, &[&str])]) -> String {
     let entries = parts.iter().map(|(link, rules)| {
         let define = "define = ['hand_off(i, j) = any(dist(i, j)<240, -1..+0) ∧ dist(i, j)[-2]≥240', \
