@@ -79,7 +79,7 @@ impl Schema {
     }
 
     /// Empty schema, of a map that is not restored yet.
-    pub(crate) fn nothing() -> std::sync::Arc<Schema> {
+    pub(crate) fn empty() -> std::sync::Arc<Schema> {
         Schema { channels: Vec::new(), kinds: Vec::new(), relations: Vec::new() }.into()
     }
 

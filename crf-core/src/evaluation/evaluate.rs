@@ -60,9 +60,10 @@ impl Evaluation {
         let mut marginals = &self.probabilities()?.marginals[..];
         let mut confidence = Vec::with_capacity(self.predicted.len());
         for i in 0..self.data.len() {
-            let (shape, given) = (self.data.shape(i), &self.predicted[self.data.range(i)]);
-            confidence
-                .extend(given.iter().enumerate().map(|(n, &y)| marginals[shape.node_offset(n) + y as usize]));
+            let (shape, predicted) = (self.data.shape(i), &self.predicted[self.data.range(i)]);
+            confidence.extend(
+                predicted.iter().enumerate().map(|(n, &y)| marginals[shape.node_offset(n) + y as usize]),
+            );
             marginals = &marginals[shape.node_offset(shape.n_nodes())..];
         }
         Ok(confidence)
@@ -104,10 +105,11 @@ fn evaluate_bound(
     decode.check(inference)?;
     let is_scored = inference.as_marginals().is_some();
     let answers = for_each_sequence(bound, encoded, inference, |i, p, scratch| {
-        let whole = (decode == Decode::Viterbi).then(|| viterbi(inference, p, scratch)).transpose()?;
+        let viterbi_labels =
+            (decode == Decode::Viterbi).then(|| viterbi(inference, p, scratch)).transpose()?;
         let mut node = Vec::new();
         let log_z = is_scored.then(|| marginals(inference, p, &mut node, scratch)).transpose()?;
-        let labels = whole.unwrap_or_else(|| most_likely(p, &node));
+        let labels = viterbi_labels.unwrap_or_else(|| most_likely(p, &node));
         let Some(log_z) = log_z else { return Ok((labels, None)) };
         let truth = &encoded.data().labels()[encoded.data().range(i)];
         let log_known = log_score(inference, p, truth, scratch)?;

@@ -96,12 +96,12 @@ impl EncodedDataset {
             let entries = row(edges, relation, head - chunk.from).filter(|&(_, value)| value != 0.0);
             let entries: Vec<(u32, f64)> = entries.collect();
             let next = self.relation_of_row.len() as u32;
-            let number = *known.entry(key(relation, entries.iter().copied())).or_insert(next);
-            if number == next {
+            let index = *known.entry(key(relation, entries.iter().copied())).or_insert(next);
+            if index == next {
                 self.edge_rows.push(entries);
                 self.relation_of_row.push(relation);
             }
-            self.row_of_edge.push(number);
+            self.row_of_edge.push(index);
         }
         if chunk.positions.end == shape.n_nodes() {
             self.edge_starts.push(self.row_of_edge.len());
@@ -168,12 +168,12 @@ impl EncodedDataset {
         for &i in sequences {
             self.data.range(i).for_each(|t| nodes.push_row(&self.nodes, t));
             for &row in self.edge_row_indices(i) {
-                let number = known[row as usize].get_or_insert_with(|| {
+                let index = known[row as usize].get_or_insert_with(|| {
                     edge_rows.push_row(&self.edge_rows, row as usize);
                     relation_of_row.push(self.relation_of_row[row as usize]);
                     relation_of_row.len() as u32 - 1
                 });
-                row_of_edge.push(*number);
+                row_of_edge.push(*index);
             }
             edge_starts.push(row_of_edge.len());
         }
@@ -199,7 +199,7 @@ impl EncodedDataset {
         let mut edge_rows = SparseRows::default();
         let mut relation_of_row = Vec::new();
         let mut known = KnownRows::new();
-        let numbers: Vec<u32> = (0..self.edge_rows.len())
+        let indices: Vec<u32> = (0..self.edge_rows.len())
             .map(|row| {
                 let entries = self.edge_rows.row(row).filter(|&(g, _)| has_transition(g));
                 let relation = self.relation_of_row[row];
@@ -222,7 +222,7 @@ impl EncodedDataset {
                 .copied()
                 .filter(|&(g, _)| has_transition(g))
                 .collect(),
-            row_of_edge: self.row_of_edge.iter().map(|&row| numbers[row as usize]).collect(),
+            row_of_edge: self.row_of_edge.iter().map(|&row| indices[row as usize]).collect(),
             edge_starts: self.edge_starts.clone(),
             relation_of_row,
         }

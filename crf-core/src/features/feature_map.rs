@@ -18,7 +18,7 @@ use crate::features::fitted_entry::FittedEntry;
 /// there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureMap {
-    #[serde(skip, default = "Schema::nothing")]
+    #[serde(skip, default = "Schema::empty")]
     schema: Arc<Schema>,
     state: FeatureSet,
     transition: FeatureSet,

@@ -82,7 +82,7 @@ impl Functions {
 impl Default for Functions {
     fn default() -> Self {
         Functions {
-            schema: Schema::nothing(),
+            schema: Schema::empty(),
             encoders: Vec::new(),
             names: OnceLock::new(),
             scopes: Vec::new(),

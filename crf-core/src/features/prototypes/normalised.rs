@@ -47,8 +47,9 @@ impl Prototype for Normalised {
             });
         }
         let scale = moments.iter().zip(&observations).map(|(moments, g)| {
-            let wrong = || Error::NotFinite(format!("mean or variance of `{}` on the training data", g.name));
-            moments.scale().ok_or_else(wrong)
+            let not_finite =
+                || Error::NotFinite(format!("mean or variance of `{}` on the training data", g.name));
+            moments.scale().ok_or_else(not_finite)
         });
         Ok(Box::new(Fitted { scale: scale.collect::<Result<_>>()?, of: inner }))
     }

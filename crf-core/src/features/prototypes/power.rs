@@ -41,8 +41,9 @@ of = "value"
 #[typetag::serde(name = "power")]
 impl Prototype for Power {
     fn check(&self) -> Result<()> {
-        let fine = !self.degrees.is_empty() && self.degrees.iter().all(|&degree| (1..=64).contains(&degree));
-        require(fine, "degrees", "a list of whole numbers from 1 to 64", format!("{:?}", self.degrees))?;
+        let is_valid =
+            !self.degrees.is_empty() && self.degrees.iter().all(|&degree| (1..=64).contains(&degree));
+        require(is_valid, "degrees", "a list of whole numbers from 1 to 64", format!("{:?}", self.degrees))?;
         self.of.check()
     }
 

@@ -141,21 +141,21 @@ fn syntax_error(template: &str, cell: &str) -> Error {
 }
 
 fn parse_cell(cell: &str) -> Option<Cell<ChannelRef>> {
-    let (part, place) = match cell.strip_suffix(')').and_then(|cell| cell.split_once('(')) {
+    let (part, location) = match cell.strip_suffix(')').and_then(|cell| cell.split_once('(')) {
         None => (SymbolPart::Whole, cell),
-        Some(("lower", place)) => (SymbolPart::Lower, place),
-        Some(("shape", place)) => (SymbolPart::Shape, place),
-        Some((function, place)) => {
+        Some(("lower", location)) => (SymbolPart::Lower, location),
+        Some(("shape", location)) => (SymbolPart::Shape, location),
+        Some((function, location)) => {
             let letters = |name| function.strip_prefix(name)?.parse().ok().filter(|&n| n > 0);
             (
                 letters("prefix")
                     .map(SymbolPart::Prefix)
                     .or_else(|| letters("suffix").map(SymbolPart::Suffix))?,
-                place,
+                location,
             )
         }
     };
-    let (channel, offset) = place.strip_suffix(']')?.rsplit_once('[')?;
+    let (channel, offset) = location.strip_suffix(']')?.rsplit_once('[')?;
     let channel = ChannelRef::Name(channel.to_owned());
     Some(Cell { channel, offset: offset.parse().ok()?, part, named_ends: false })
 }

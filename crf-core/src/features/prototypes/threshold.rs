@@ -57,8 +57,13 @@ of = "value"
 #[typetag::serde(name = "threshold")]
 impl Prototype for Threshold {
     fn check(&self) -> Result<()> {
-        let fine = self.at.iter().all(|at| at.is_finite()) && self.at.len() + self.quantiles as usize > 0;
-        require(fine, "at", "a list of finite numbers, or `quantiles` above 0", format!("{:?}", self.at))?;
+        let is_valid = self.at.iter().all(|at| at.is_finite()) && self.at.len() + self.quantiles as usize > 0;
+        require(
+            is_valid,
+            "at",
+            "a list of finite numbers, or `quantiles` above 0",
+            format!("{:?}", self.at),
+        )?;
         self.of.check()
     }
 

@@ -205,8 +205,8 @@ impl Plan {
                     && depth == pass
                 {
                     let fitted = moments[*a as usize].and_then(|moments| moments.scale());
-                    let wrong = || Error::NotFinite("mean or variance of what `norm` takes".into());
-                    *scale = Scale::new(fitted.ok_or_else(wrong)?);
+                    let not_finite = || Error::NotFinite("mean or variance of what `norm` takes".into());
+                    *scale = Scale::new(fitted.ok_or_else(not_finite)?);
                 }
             }
         }
@@ -216,19 +216,19 @@ impl Plan {
     /// Rejects steps that no planner makes, which read channels that are not real, later steps, or
     /// nothing.
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
-        let real = |c: u32| matches!(schema.channels().get(c as usize), Some(channel) if channel.kind == ChannelKind::Real);
-        let sound = |(n, step): (usize, &Step)| {
+        let is_real = |c: u32| matches!(schema.channels().get(c as usize), Some(channel) if channel.kind == ChannelKind::Real);
+        let is_valid = |(n, step): (usize, &Step)| {
             let mut earlier = true;
             step.for_each_input(|a| earlier &= (a as usize) < n);
             earlier
                 && match step {
-                    Step::Channel(c) => real(*c),
+                    Step::Channel(c) => is_real(*c),
                     Step::Min(all) | Step::Max(all) => !all.is_empty(),
                     Step::Nearest { by, of } => !of.is_empty() && by.len() == of.len(),
                     _ => true,
                 }
         };
-        require_consistent(self.steps.iter().enumerate().all(sound))
+        require_consistent(self.steps.iter().enumerate().all(is_valid))
     }
 
     /// Last step that reads each step; the step itself if none does.
@@ -344,21 +344,23 @@ impl Planner {
         if let Some(value) = self.constant_value(&step) {
             return Step::Number((value + 0.0).to_bits());
         }
-        let same = |plan: &Plan, a: u32| plan.steps[a as usize].clone();
+        let copy_of = |plan: &Plan, a: u32| plan.steps[a as usize].clone();
         match step {
             Step::Add(a, b) if a > b => Step::Add(b, a),
             Step::Multiply(a, b) if a == b => self.normal_form(Step::Power(a, 2)),
-            Step::Multiply(a, b) if self.constant(b) == Some(1.0) => same(&self.plan, a),
-            Step::Multiply(a, b) if self.constant(a) == Some(1.0) => same(&self.plan, b),
+            Step::Multiply(a, b) if self.constant(b) == Some(1.0) => copy_of(&self.plan, a),
+            Step::Multiply(a, b) if self.constant(a) == Some(1.0) => copy_of(&self.plan, b),
             Step::Multiply(a, b) if a > b => Step::Multiply(b, a),
             Step::Equal(a, b) if a > b => Step::Equal(b, a),
             Step::Unequal(a, b) if a > b => Step::Unequal(b, a),
-            Step::Power(a, 1) | Step::Shift(a, 0) => same(&self.plan, a),
+            Step::Power(a, 1) | Step::Shift(a, 0) => copy_of(&self.plan, a),
             Step::Power(a, degree) if degree % 2 == 0 => match self.plan.steps[a as usize] {
                 Step::Subtract(a, b) if a > b => Step::Power(self.step(Step::Subtract(b, a)), degree),
                 _ => Step::Power(a, degree),
             },
-            Step::Min(mut all) | Step::Max(mut all) if all.len() == 1 => same(&self.plan, all.swap_remove(0)),
+            Step::Min(mut all) | Step::Max(mut all) if all.len() == 1 => {
+                copy_of(&self.plan, all.swap_remove(0))
+            }
             Step::Min(mut all) => {
                 all.sort_unstable();
                 Step::Min(all)
@@ -367,7 +369,7 @@ impl Planner {
                 all.sort_unstable();
                 Step::Max(all)
             }
-            Step::Nearest { by, of } if by.len() == 1 => same(&self.plan, of[0]),
+            Step::Nearest { by, of } if by.len() == 1 => copy_of(&self.plan, of[0]),
             step => step,
         }
     }
