@@ -16,7 +16,7 @@
 //! - `pipeline`: from data to a trained model.
 //!
 //! Beside them are the errors ([`Error`]), named streams of random numbers ([`Seed`]) and the
-//! registry of plugins ([`plugin`]). All public names are re-exported here.
+//! registry of plugins ([`mod@plugin`]). All public names are re-exported here.
 #![deny(unsafe_code)]
 
 mod data;

@@ -14,7 +14,7 @@ const MAX_VALUES: usize = 1 << 24;
 const MIN_POSITIONS: usize = 128;
 
 /// Division of a dataset into chunks for encoding: whole sequences, or parts of long chains if the
-/// functions tell their reach.
+/// functions have a known reach.
 #[derive(Debug)]
 pub(crate) struct EncodingChunks {
     chunks: Vec<EncodingChunk>,

@@ -16,8 +16,8 @@
 //! or pairs of labels, so weights need no index. Narrowing a map keeps the indices of functions:
 //! encoded data serve every subset of features.
 //!
-//! **Long chains are encoded in chunks.** An encoder that tells its reach (`Encoder::reach`) is
-//! given parts of a sequence, on all threads. The division depends on the data and the number of
+//! **Long chains are encoded in chunks.** An encoder with a known reach (`Encoder::reach`) is given
+//! parts of a sequence, on all threads. The division depends on the data and the number of
 //! functions alone (`encoding_chunks.rs`), so results do not depend on threads, and encoding needs
 //! little more memory than its result.
 //!

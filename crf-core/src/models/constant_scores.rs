@@ -5,7 +5,7 @@ use crate::features::feature_map::FeatureMap;
 /// Scores of the constant state functions: one number per kind of node and label.
 #[derive(Debug)]
 pub struct ConstantScores {
-    offsets_by_kind: Vec<usize>, // [kinds + 1]
+    kind_offsets: Vec<usize>, // [kinds + 1]
     /// Scores of the labels of all kinds, kind by kind.
     pub scores: Vec<f64>,
 }
@@ -14,8 +14,8 @@ impl ConstantScores {
     /// Starts with scores of zero.
     pub fn new(map: &FeatureMap) -> Self {
         let schema = map.schema();
-        let offsets_by_kind = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
-        ConstantScores { scores: vec![0.0; offsets_by_kind[offsets_by_kind.len() - 1]], offsets_by_kind }
+        let kind_offsets = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
+        ConstantScores { scores: vec![0.0; kind_offsets[kind_offsets.len() - 1]], kind_offsets }
     }
 
     /// Recomputes the scores for the weights `w`.
@@ -30,7 +30,7 @@ impl ConstantScores {
     /// Range of the labels of a kind of node in `scores`.
     #[inline(always)]
     pub fn range(&self, kind: u16) -> std::ops::Range<usize> {
-        self.offsets_by_kind[kind as usize]..self.offsets_by_kind[kind as usize + 1]
+        self.kind_offsets[kind as usize]..self.kind_offsets[kind as usize + 1]
     }
 
     /// Scores of the labels of a kind of node.

@@ -22,7 +22,7 @@ pub struct EdgeScores<'a> {
     constants: Vec<f64>,          // scores of the constant functions, by relation and pair of labels
     shared: bool,                 // true if `tables` holds one table per distinct row
     tables: Vec<f64>,
-    table_offset: Vec<usize>, // [distinct rows + 1]
+    table_offsets: Vec<usize>, // [distinct rows + 1]
     version: u64,
 }
 
@@ -45,18 +45,18 @@ impl<'a> EdgeScores<'a> {
         };
         let constant_offsets =
             offsets((0..schema.relations().len()).map(|relation| table_len(relation as u16)));
-        let table_offset = offsets(encoded.relation_of_row().iter().map(|&relation| table_len(relation)));
+        let table_offsets = offsets(encoded.relation_of_row().iter().map(|&relation| table_len(relation)));
         let n_rows = encoded.edge_rows().len();
-        let shared = n_rows <= 64 || (n_rows * 4 <= encoded.n_edges() && table_offset[n_rows] <= MAX_SHARED);
+        let shared = n_rows <= 64 || (n_rows * 4 <= encoded.n_edges() && table_offsets[n_rows] <= MAX_SHARED);
         EdgeScores {
             features,
             encoded,
             weights: vec![0.0; features.len()],
             constants: vec![0.0; constant_offsets[constant_offsets.len() - 1]],
-            tables: vec![0.0; if shared { table_offset[n_rows] } else { 0 }],
+            tables: vec![0.0; if shared { table_offsets[n_rows] } else { 0 }],
             constant_offsets,
             shared,
-            table_offset,
+            table_offsets,
             version: 0,
         }
     }
@@ -89,7 +89,7 @@ impl<'a> EdgeScores<'a> {
         }
         let mut tables = std::mem::take(&mut self.tables);
         for row in 0..self.encoded.edge_rows().len() {
-            self.fill(row, &mut tables[self.table_offset[row]..self.table_offset[row + 1]]);
+            self.fill(row, &mut tables[self.table_offsets[row]..self.table_offsets[row + 1]]);
         }
         self.tables = tables;
         self.version = Tables::new_version();
@@ -109,11 +109,11 @@ impl<'a> EdgeScores<'a> {
     pub fn tables<'s>(&'s self, i: usize, own: &'s mut OwnTables) -> Tables<'s> {
         let rows = self.encoded.edge_row_indices(i);
         if self.shared {
-            let shared = self.encoded.edge_rows().len() <= 1;
-            let of_edge = if shared { EdgeTables::Shared } else { EdgeTables::Each(rows) };
+            let single_table = self.encoded.edge_rows().len() <= 1;
+            let of_edge = if single_table { EdgeTables::Shared } else { EdgeTables::Each(rows) };
             return Tables {
                 values: &self.tables,
-                starts: &self.table_offset,
+                starts: &self.table_offsets,
                 of_edge,
                 version: self.version,
             };
@@ -127,7 +127,7 @@ impl<'a> EdgeScores<'a> {
             let row = row as usize;
             starts.push(start);
             of_edge.push(e as u32);
-            values.resize(start + self.table_offset[row + 1] - self.table_offset[row], 0.0);
+            values.resize(start + self.table_offsets[row + 1] - self.table_offsets[row], 0.0);
             self.fill(row, &mut values[start..]);
         }
         starts.push(values.len());
@@ -198,7 +198,7 @@ impl<'a> EdgeScores<'a> {
             return;
         }
         for row in 0..self.encoded.edge_rows().len() {
-            self.add_row(row, &beliefs[self.table_offset[row]..self.table_offset[row + 1]], out);
+            self.add_row(row, &beliefs[self.table_offsets[row]..self.table_offsets[row + 1]], out);
         }
     }
 

@@ -1,9 +1,10 @@
 //! Models: from encoded data to potentials; the trait `Model`.
 //!
 //! A model is bound to an encoded dataset once, which does the work that all sequences share, and
-//! then fills the potentials of one sequence at a time. `LogLinear` reads weights in place, so
-//! nothing in labelling grows with the number of features; training has its own kernels in
-//! `crf-learn`, which share `constant_scores.rs` and `edge_scores.rs` with it.
+//! then fills the potentials of one sequence at a time. `LogLinear` reads the state weights in
+//! place and lays nothing out, so labelling with a large model costs little beside loading it.
+//! Training has its own kernels in `crf-learn`, whose layout pays for itself over many weight
+//! vectors; they share `constant_scores.rs` and `edge_scores.rs` with it.
 //!
 //! There are two cases of edge tables, and no inference knows the difference. If few rows of edges
 //! are distinct, each has one table, computed once per weight vector for the whole dataset:

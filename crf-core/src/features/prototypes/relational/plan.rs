@@ -27,7 +27,7 @@ pub(super) enum Step {
     Add(u32, u32),
     Subtract(u32, u32),
     Multiply(u32, u32),
-    /// Quotient; zero where the divisor is zero: a robot that stands still has no direction.
+    /// Quotient; zero where the divisor is zero: a robot that does not move has no direction.
     Divide(u32, u32),
     Power(u32, u32),
     Root(u32),
