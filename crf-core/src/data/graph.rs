@@ -35,12 +35,12 @@ pub struct Incidence {
 pub struct Graph {
     kinds: Vec<u16>,
     edges: Vec<Edge>,
-    cards: Vec<u32>,              // [nodes] number of labels
-    node_offset: Vec<usize>,      // [nodes + 1] offset of a node's labels in an array over all of them
-    edge_offset: Vec<usize>,      // [edges + 1] offset of an edge's table in an array over all of them
-    incidence: Vec<Incidence>,    // [2 × edges] ends of all edges, node by node
-    incidence_offset: Vec<usize>, // [nodes + 1] offset of a node's ends
-    message_offset: Vec<usize>,   // [nodes + 1] offset of a node's messages
+    cards: Vec<u32>,               // [nodes] number of labels
+    node_offsets: Vec<usize>,      // [nodes + 1] offset of a node's labels in an array over all of them
+    edge_offsets: Vec<usize>,      // [edges + 1] offset of an edge's table in an array over all of them
+    incidence: Vec<Incidence>,     // [2 × edges] ends of all edges, node by node
+    incidence_offsets: Vec<usize>, // [nodes + 1] offset of a node's ends
+    message_offsets: Vec<usize>,   // [nodes + 1] offset of a node's messages
 }
 
 /// Stored form of a graph; reading it repeats the checks.
@@ -130,21 +130,21 @@ impl Graph {
             }
         }
         let card = |n: u32| cards[n as usize] as usize;
-        let node_offset = offsets(cards.iter().map(|&card| card as usize));
-        let edge_offset = offsets(edges.iter().map(|e| card(e.u).saturating_mul(card(e.v))));
+        let node_offsets = offsets(cards.iter().map(|&card| card as usize));
+        let edge_offsets = offsets(edges.iter().map(|e| card(e.u).saturating_mul(card(e.v))));
         let mut degrees = vec![0; cards.len()];
         edges.iter().flat_map(|e| [e.u, e.v]).for_each(|n| degrees[n as usize] += 1);
-        let message_offset =
+        let message_offsets =
             offsets(degrees.iter().zip(&cards).map(|(&degree, &card)| degree * card as usize));
-        let incidence_offset = offsets(degrees);
+        let incidence_offsets = offsets(degrees);
         let mut incidence =
             vec![Incidence { edge: 0, other: 0, opposite: 0, is_head: false }; 2 * edges.len()];
         let mut filled = vec![0; cards.len()];
         for (e, edge) in edges.iter().enumerate() {
             for (n, other, is_head) in [(edge.u, edge.v, false), (edge.v, edge.u, true)] {
-                let opposite = message_offset[other as usize]
+                let opposite = message_offsets[other as usize]
                     + card(other) * (filled[other as usize] - usize::from(is_head));
-                incidence[incidence_offset[n as usize] + filled[n as usize]] =
+                incidence[incidence_offsets[n as usize] + filled[n as usize]] =
                     Incidence { edge: e as u32, other, opposite, is_head };
                 filled[n as usize] += 1;
             }
@@ -153,11 +153,11 @@ impl Graph {
             kinds,
             edges,
             cards,
-            node_offset,
-            edge_offset,
+            node_offsets,
+            edge_offsets,
             incidence,
-            incidence_offset,
-            message_offset,
+            incidence_offsets,
+            message_offsets,
         })
     }
 
@@ -232,7 +232,7 @@ impl Shape<'_> {
     pub fn node_offset(&self, n: usize) -> usize {
         match self {
             Shape::Chain { labels, .. } => n * labels,
-            Shape::Graph(graph) => graph.node_offset[n],
+            Shape::Graph(graph) => graph.node_offsets[n],
         }
     }
 
@@ -242,7 +242,7 @@ impl Shape<'_> {
     pub fn edge_offset(&self, e: usize) -> usize {
         match self {
             Shape::Chain { labels, .. } => e * labels * labels,
-            Shape::Graph(graph) => graph.edge_offset[e],
+            Shape::Graph(graph) => graph.edge_offsets[e],
         }
     }
 
@@ -276,7 +276,7 @@ impl Shape<'_> {
     pub fn degree(&self, n: usize) -> usize {
         match self {
             Shape::Chain { len, .. } => usize::from(n > 0) + usize::from(n + 1 < *len),
-            Shape::Graph(graph) => graph.incidence_offset[n + 1] - graph.incidence_offset[n],
+            Shape::Graph(graph) => graph.incidence_offsets[n + 1] - graph.incidence_offsets[n],
         }
     }
 
@@ -293,7 +293,7 @@ impl Shape<'_> {
                 let opposite = self.message_offset(other) + from_left * labels;
                 Incidence { edge: edge as u32, other: other as u32, opposite, is_head }
             }
-            Shape::Graph(graph) => graph.incidence[graph.incidence_offset[n] + k],
+            Shape::Graph(graph) => graph.incidence[graph.incidence_offsets[n] + k],
         }
     }
 
@@ -305,7 +305,7 @@ impl Shape<'_> {
     pub fn message_offset(&self, n: usize) -> usize {
         match self {
             Shape::Chain { len, labels } => (2 * n).saturating_sub(1).min(2 * len.saturating_sub(1)) * labels,
-            Shape::Graph(graph) => graph.message_offset[n],
+            Shape::Graph(graph) => graph.message_offsets[n],
         }
     }
 }

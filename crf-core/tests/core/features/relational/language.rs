@@ -118,7 +118,7 @@ fn patterns_pass_through_other_prototypes() {
 
 /// Values of expressions by plain loops over whole sequences.
 #[test]
-fn pieces_join_without_a_seam() {
+fn chunks_join_without_a_seam() {
     let data = random(3, &[2500, 0, 1, 40]);
     let rules = [
         "all(speed(i)<1.5, -7..+3) for i in robot",
@@ -218,7 +218,7 @@ fn a_rule_may_name_its_relation() {
 }
 
 #[test]
-fn pieces_are_the_same_on_any_number_of_threads() {
+fn chunks_are_the_same_on_any_number_of_threads() {
     let data = Arc::new(random(9, &[9000, 0, 3, 5000]));
     let rules =
         r#"["mean(dist(i, j), -30..+4)[-2] for i, j in robot", "norm(i.x)<k for i in robot, k in -2..2"]"#;
