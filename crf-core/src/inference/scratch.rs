@@ -15,7 +15,7 @@ impl Scratch {
     }
 
     /// Value of type `W` of this worker, created by `Default` at the first call.
-    pub fn of<W: Any + Default + Send + Sync>(&mut self) -> &mut W {
+    pub fn get<W: Any + Default + Send + Sync>(&mut self) -> &mut W {
         let index = self.kept.iter().position(|kept| kept.is::<W>()).unwrap_or_else(|| {
             self.kept.push(Box::<W>::default());
             self.kept.len() - 1

@@ -245,7 +245,7 @@ struct ConstrainedMemory {
 
 impl BoundModel for BoundConstrained<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let ConstrainedMemory { inner, tables } = scratch.of();
+        let ConstrainedMemory { inner, tables } = scratch.get();
         self.forbidden.apply(self.model.fill(i, inner)?, tables)
     }
 }

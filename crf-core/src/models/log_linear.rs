@@ -110,7 +110,7 @@ struct Buffer {
 impl BoundModel for BoundLogLinear<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let (shape, start) = (self.encoded.data().shape(i), self.encoded.data().range(i).start);
-        let Buffer { node, tables } = scratch.of();
+        let Buffer { node, tables } = scratch.get();
         node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         for n in 0..shape.n_nodes() {
             let scores = &mut node[shape.node_offset(n)..shape.node_offset(n + 1)];

@@ -95,7 +95,7 @@ impl<'a> Scorer<'a> {
     /// The potentials of sequence `i` under the weights of the last [`Scorer::update`].
     pub fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let shape = self.x.data().shape(i);
-        let buffer: &mut Buffer = scratch.of();
+        let buffer: &mut Buffer = scratch.get();
         buffer.node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         buffer.rows.resize(LONGEST * self.widest, 0.0);
         dispatch(Score { scorer: self, i, rows: &mut buffer.rows, node: &mut buffer.node });
@@ -234,7 +234,7 @@ impl<'a> Scorer<'a> {
         packed: &mut [f64],
         scratch: &mut Scratch,
     ) {
-        let buffer: &mut Buffer = scratch.of();
+        let buffer: &mut Buffer = scratch.get();
         buffer.rows.resize(LONGEST * self.widest, 0.0);
         let (state, rest) = packed.split_at_mut(self.packed.len());
         let (base, transition) = rest.split_at_mut(self.base.scores.len());

@@ -65,7 +65,7 @@ impl Inference for Gibbs {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let workspace: &mut Workspace = scratch.of();
+        let workspace: &mut Workspace = scratch.get();
         let mut rng = self.burn(p, workspace)?;
         let Workspace { labels: now, best, rows, .. } = workspace;
         let mut best_score = p.score(best);
@@ -95,7 +95,7 @@ impl Inference for Gibbs {
 impl Marginals for Gibbs {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
-        let workspace: &mut Workspace = scratch.of();
+        let workspace: &mut Workspace = scratch.get();
         let mut rng = self.burn(p, workspace)?;
         let Workspace { labels, best, rows, batch, squares, edges, pairs } = workspace;
         let shape = p.shape();

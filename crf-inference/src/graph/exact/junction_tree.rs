@@ -45,7 +45,7 @@ impl JunctionTree {
     fn tree<const MAX: bool>(&self, p: &Potentials<'_>, scratch: &mut Scratch) -> Result<Tree> {
         check_finite(p)?;
         let elimination = self.eliminate(&p.shape())?;
-        let mut tree = Tree { elimination, memory: std::mem::take(scratch.of()), log_z: 0.0 };
+        let mut tree = Tree { elimination, memory: std::mem::take(scratch.get()), log_z: 0.0 };
         tree.collect::<MAX>(p);
         if tree.log_z == f64::NEG_INFINITY {
             return Err(impossible(p));
@@ -71,7 +71,7 @@ impl Inference for JunctionTree {
         tree.label(labels, |row, _| {
             (1..row.len()).fold(0, |best, y| if row[y] > row[best] { y } else { best }) as Label
         });
-        *scratch.of() = tree.memory;
+        *scratch.get() = tree.memory;
         Ok(Decoded::exact(p.score(labels)))
     }
 
@@ -90,7 +90,7 @@ impl Marginals for JunctionTree {
         let mut tree = self.tree::<false>(p, scratch)?;
         tree.distribute();
         tree.hand_out(p, out);
-        *scratch.of() = tree.memory;
+        *scratch.get() = tree.memory;
         Ok(LogZ::exact(tree.log_z))
     }
 }
@@ -109,7 +109,7 @@ impl Sampler for JunctionTree {
             labels.resize(p.shape().n_nodes(), 0);
             tree.label(labels, |row, total| draw(row, total, rng));
         }
-        *scratch.of() = tree.memory;
+        *scratch.get() = tree.memory;
         Ok(())
     }
 }

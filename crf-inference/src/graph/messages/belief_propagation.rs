@@ -59,7 +59,7 @@ impl Inference for BeliefPropagation {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let (is_best, convergence) = self.passing().decode(p, labels, scratch.of())?;
+        let (is_best, convergence) = self.passing().decode(p, labels, scratch.get())?;
         let score = p.score(labels);
         Ok(Decoded { score, upper: is_best.then_some(score), convergence })
     }
@@ -75,7 +75,7 @@ impl Inference for BeliefPropagation {
 
 impl Marginals for BeliefPropagation {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let told = self.passing().infer(p, out, scratch.of())?;
+        let told = self.passing().infer(p, out, scratch.get())?;
         let bound = if told.is_forest { Bound::Exact } else { Bound::Estimate };
         Ok(LogZ { value: told.log_z, bound, convergence: told.convergence })
     }
@@ -89,6 +89,6 @@ impl MessagePassing for BeliefPropagation {
         messages: &mut Messages,
         scratch: &mut Scratch,
     ) -> Result<Convergence> {
-        self.passing().pass(p, sweeps, messages, scratch.of())
+        self.passing().pass(p, sweeps, messages, scratch.get())
     }
 }

@@ -65,7 +65,7 @@ impl Inference for TreeReweighted {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let Memory { spanning, workspace } = scratch.of();
+        let Memory { spanning, workspace } = scratch.get();
         let (is_best, convergence) = self.passing(p, spanning).decode(p, labels, workspace)?;
         let score = p.score(labels);
         Ok(Decoded { score, upper: is_best.then_some(score), convergence })
@@ -78,7 +78,7 @@ impl Inference for TreeReweighted {
 
 impl Marginals for TreeReweighted {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let Memory { spanning, workspace } = scratch.of();
+        let Memory { spanning, workspace } = scratch.get();
         let told = self.passing(p, spanning).infer(p, out, workspace)?;
         let bound = match (told.is_forest, told.convergence.stop) {
             (true, _) => Bound::Exact,
