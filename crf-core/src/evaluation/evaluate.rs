@@ -72,8 +72,7 @@ impl Evaluation {
 
 /// Labels every sequence of an encoded dataset and scores its true labels, on all threads.
 ///
-/// With an inference that finds labellings only, sequences are decoded as a whole and nothing is
-/// scored.
+/// An inference that finds labellings only can decode sequences as a whole; then nothing is scored.
 pub fn evaluate(
     model: &dyn Model,
     encoded: &EncodedDataset,

@@ -20,12 +20,19 @@ use language::{Functions, Rules};
 /// Functions of objects and their relations, where one rule stands for many functions: `speed(i)<k
 /// for i in robot, k in 5..100 step 5`.
 ///
-/// Channel `robot1.x` is field `x` of object `robot1` of class `robot`. A rule has terms (`pos`,
-/// `vel`, `speed`, `dist`, `chasing`, those of `define`, `dot`, `length`, `unit`, `cos`, `min`,
-/// `max`, `nearest`, `norm`, arithmetic, `e[-1]`), tests, squares (`e²`), `¬`, `∧` and windows
-/// (`all(e, -5..+0)`). In front may be the labels that the rule is for: `y'=i ∧ y=j ∧ dist(i,
-/// j)<0.2 for i, j in robot`. Different variables are different objects. The name of a function, or
-/// of a feature, is a rule itself.
+/// Objects: channel `robot1.x` is field `x` of object `robot1` of class `robot`. Different
+/// variables of a rule are different objects.
+///
+/// Expressions: arithmetic; the terms `pos`, `vel`, `speed`, `dist`, `chasing` and those of
+/// `define`; `dot`, `length`, `unit` and `cos` of vectors; `min` and `max` of two numbers or over
+/// objects, and `nearest` over objects; `norm`, which normalises; `e[-1]`, the value one position
+/// earlier; tests with the values 0 and 1, squares (`e²`), `¬` (not), `∧` (and), and windows
+/// (`all(e, -5..+0)`).
+///
+/// Labels: a rule may begin with the labels that it is for, as in `y'=i ∧ y=j ∧ dist(i, j)<0.2 for
+/// i, j in robot`.
+///
+/// The name of a function, or of a feature, is a rule itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relational {
