@@ -20,7 +20,7 @@ pub struct Dataset {
     pub(super) weights: Vec<f64>,          // [sequences]
     pub(super) graphs: Vec<Graph>,         // [sequences], or empty when all are chains
     pub(super) foreign: Alphabet,          // labels that the schema does not have
-    pub(super) unseen: Vec<Alphabet>, // [channels] symbols that the schema does not have; their indices follow its own
+    pub(super) unseen: Vec<Alphabet>,      // [channels] symbols that the schema does not have
 }
 
 /// Values of one channel at all positions.

@@ -51,8 +51,10 @@ metric!(
         let mut sum = 0.0;
         let mut n = 0.0;
         for i in 0..context.data.len() {
-            let pairs = context.data.labels()[context.data.range(i)].iter().zip(&context.predicted[context.data.range(i)]);
-            let (mut right, mut all) = (0.0, 0.0);
+            let range = context.data.range(i);
+            let pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);
+            let mut right = 0.0;
+            let mut all = 0.0;
             for (truth, predicted) in pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted))) {
                 all += 1.0;
                 right += f64::from(truth == predicted);
@@ -86,7 +88,8 @@ metric!(
         let confusion = Confusion::of(context);
         let present = (0..confusion.n_labels()).filter(|&y| confusion.truth(y) + confusion.predicted(y) > 0);
         let scores: Vec<f64> = present.map(|y| confusion.f1(y)).collect();
-        let foreign: HashSet<Label> = context.pairs().map(|pair| pair.0).filter(|&y| Dataset::is_foreign(y)).collect();
+        let truth = context.pairs().map(|pair| pair.0);
+        let foreign: HashSet<Label> = truth.filter(|&y| Dataset::is_foreign(y)).collect();
         Ok(ratio(scores.iter().sum(), (scores.len() + foreign.len()) as f64))
     }
 );
@@ -183,7 +186,8 @@ impl Metric for ErrorInPart {
     }
 
     fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
-        let (mut wrong, mut all) = (0.0, 0.0);
+        let mut wrong = 0.0;
+        let mut all = 0.0;
         for i in context.data.part(self.part, self.of)? {
             let range = context.data.range(i);
             let pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);

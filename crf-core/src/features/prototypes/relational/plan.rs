@@ -216,7 +216,10 @@ impl Plan {
     /// Rejects steps that no planner makes, which read channels that are not real, later steps, or
     /// nothing.
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
-        let is_real = |c: u32| matches!(schema.channels().get(c as usize), Some(channel) if channel.kind == ChannelKind::Real);
+        let is_real = |c: u32| {
+            let channel = schema.channels().get(c as usize);
+            channel.is_some_and(|channel| channel.kind == ChannelKind::Real)
+        };
         let is_valid = |(n, step): (usize, &Step)| {
             let mut earlier = true;
             step.for_each_input(|a| earlier &= (a as usize) < n);
