@@ -1,31 +1,31 @@
 use std::fmt::{Display, Write as _};
 use std::path::PathBuf;
 
-/// The result of everything that can be refused.
+/// Result with the error type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can be wrong with input, settings or a question; our own broken invariants panic instead.
+/// Error in input, settings or a question. Broken invariants of our own panic instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A setting is out of its range.
     #[error("`{key}` must be {want}, got {got}")]
     Setting {
-        /// The setting as the config spells it.
+        /// Key of the setting as the config spells it.
         key: String,
-        /// What would do.
+        /// Accepted values.
         want: String,
-        /// What was received.
+        /// Received value.
         got: String,
     },
     /// A name refers to nothing.
     #[error("unknown {what} `{name}`{}", hint(.name, .known))]
     Unknown {
-        /// What kind of thing was looked for.
+        /// Kind of the thing that was looked for.
         what: &'static str,
-        /// The name that was not found.
+        /// Name that was not found.
         name: String,
-        /// The names that exist.
+        /// Names that exist.
         known: Vec<String>,
     },
     /// The data cannot be used as they are.
@@ -37,9 +37,9 @@ pub enum Error {
     /// An algorithm was asked for something it does not do.
     #[error("`{tag}` {what}")]
     Unsupported {
-        /// The plugin's tag.
+        /// Tag of the plugin.
         tag: &'static str,
-        /// What it cannot do, and what could.
+        /// Missing capability, and the plugins that have it.
         what: String,
     },
     /// A number left the range of finite values.
@@ -48,57 +48,57 @@ pub enum Error {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// An error with the place where it happened.
+    /// Error with its location.
     #[error("{place}: {source}")]
     At {
-        /// A sequence, a method, a file.
+        /// Location: a sequence, a method, a file.
         place: String,
-        /// What went wrong there.
+        /// Error at that location.
         source: Box<Error>,
     },
-    /// A plugin crate's own error.
+    /// Error of a plugin crate.
     #[error(transparent)]
     Plugin(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// A setting out of range.
+    /// Error of a setting that is out of range.
     pub fn setting(key: impl Into<String>, want: impl Into<String>, got: impl Display) -> Self {
         Error::Setting { key: key.into(), want: want.into(), got: got.to_string() }
     }
 
-    /// Unusable data.
+    /// Error of data that cannot be used.
     pub fn data(message: impl Into<String>) -> Self {
         Error::Data(message.into())
     }
 
-    /// A name that is none of `known`.
+    /// Error of a name that is none of `known`.
     pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         Error::Unknown { what, name: name.to_owned(), known: known.into_iter().map(str::to_owned).collect() }
     }
 
-    /// The same error, with the place where it happened in front.
+    /// Adds the location of the error in front of its message.
     pub fn at(self, place: impl Into<String>) -> Self {
         Error::At { place: place.into(), source: Box::new(self) }
     }
 }
 
-/// Fails unless `ok`; the usual line of a plugin's `check`.
+/// Returns an error of a setting unless `ok`; used by `check` of plugins.
 pub fn require(ok: bool, key: &str, want: &str, got: impl Display) -> Result<()> {
     if ok { Ok(()) } else { Err(Error::setting(key, want, got)) }
 }
 
-/// Fails unless what was read from a file fits together.
-pub(crate) fn fits(ok: bool) -> Result<()> {
+/// Returns an error unless `ok`: the parts of something read from a file must be consistent.
+pub(crate) fn require_consistent(ok: bool) -> Result<()> {
     if ok { Ok(()) } else { Err(Error::data("the stored features do not fit each other or their schema")) }
 }
 
-/// The name among `known` that is most like `name`, if one is like it at all.
+/// Name among `known` that is nearest to `name`, if any is near.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(2);
     let near = known.into_iter().map(|other| (strsim::damerau_levenshtein(name, other), other));
@@ -107,7 +107,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, other)| other)
 }
 
-/// `, did you mean …?` when a name is near, otherwise the list of what there is.
+/// Hint for an unknown name: `, did you mean …?` if a known name is near, otherwise the list of
+/// known names.
 pub fn hint<S: AsRef<str>>(name: &str, known: &[S]) -> String {
     if let Some(near) = nearest(name, known.iter().map(AsRef::as_ref)) {
         return format!(", did you mean `{near}`?");

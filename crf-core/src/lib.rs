@@ -1,7 +1,22 @@
-//! The vocabulary every plugin shares: datasets, features, potentials, beliefs, and the traits.
+//! Vocabulary and traits that every plugin shares: data, features, potentials, answers, models,
+//! learners, metrics.
 //!
-//! Nothing here runs an algorithm that iterates; inference, learners and selectors live in the crates
-//! that depend on this one. The way of the data through the modules below is the way down this list.
+//! Nothing here runs an algorithm that iterates: inference, learners and selectors are in the
+//! crates that depend on this one. The rooms, in the order of the data through them, each of which
+//! uses only rooms above it:
+//!
+//! - `numeric`: vector instructions, aligned memory, storage of numbers;
+//! - `data`: datasets, schemas, graphs; trait [`Source`];
+//! - `features`: observation functions, feature maps, encoded data; trait [`Prototype`] and its
+//!   plugins;
+//! - `inference`: potentials of one instance and the answers about it; trait [`Inference`];
+//! - `models`: from encoded data to potentials, constraints; trait [`Model`];
+//! - `learning`: traits [`Learner`] and [`Selector`];
+//! - `evaluation`: predictions; trait [`Metric`] and its plugins;
+//! - `pipeline`: from data to a trained model.
+//!
+//! Beside them are the errors ([`Error`]), named streams of random numbers ([`Seed`]) and the
+//! registry of plugins ([`mod@plugin`]). All public names are re-exported here.
 #![deny(unsafe_code)]
 
 mod data;
@@ -18,7 +33,8 @@ pub mod plugin;
 mod seed;
 
 pub use crate::data::alphabet::{Alphabet, Label};
-pub use crate::data::dataset::{Column, Dataset, DatasetBuilder, Sequence, Value};
+pub use crate::data::dataset::{Column, Dataset, Sequence, Value};
+pub use crate::data::dataset_builder::DatasetBuilder;
 pub use crate::data::graph::{Edge, Graph, Incidence, Shape};
 pub use crate::data::packed_strings::PackedStrings;
 pub use crate::data::schema::{Channel, ChannelKind, NodeKind, Relation, Schema};
@@ -32,11 +48,13 @@ pub use crate::evaluation::metrics;
 pub use crate::evaluation::predict::{Decode, Prediction, Query, predict};
 pub use crate::features::encoded_dataset::EncodedDataset;
 pub use crate::features::encoding_size::EncodingSize;
-pub use crate::features::feature_map::{FeatureMap, FeatureSet, Target};
+pub use crate::features::feature_map::{FeatureMap, Target};
+pub use crate::features::feature_set::FeatureSet;
+pub use crate::features::fitted::FittedFeatures;
 pub use crate::features::label_pattern::{LabelPattern, Labels};
 pub use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 pub use crate::features::prototypes;
-pub use crate::features::spec::{FeatureSpec, Features, FittedFeatures, Link, Pairs};
+pub use crate::features::spec::{FeatureSpec, Features, Link, Pairs};
 pub use crate::inference::algorithm::{Inference, KBest, Labelling, Marginals, Sampler};
 pub use crate::inference::answers::{Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, LogZ, Stop};
 pub use crate::inference::messages::{MessagePassing, Messages};
@@ -45,7 +63,8 @@ pub use crate::inference::potentials::{EdgeTables, OwnedPotentials, Potentials, 
 pub use crate::inference::scratch::Scratch;
 pub use crate::learning::learner::{Fit, FitContext, Iteration, Learner, Problem, Trace};
 pub use crate::learning::selector::{Candidate, Selector};
-pub use crate::models::constraints::{ChunkScheme, Constrained, ConstrainedTables, Constraints, Forbidden};
+pub use crate::models::chunk_scheme::ChunkScheme;
+pub use crate::models::constraints::{Constrained, ConstrainedTables, Constraints, Forbidden};
 pub use crate::models::log_linear::LogLinear;
 pub use crate::models::model::{BoundModel, Model};
 pub use crate::numeric::aligned::Aligned;
@@ -55,7 +74,8 @@ pub use crate::pipeline::prepare::{Encode, Prepared, Trained, encode, fit_select
 pub use crate::plugin::Plugin;
 pub use crate::seed::{Rng, Seed};
 
-/// What the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to anybody else.
+/// Internals that the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to
+/// anybody else.
 #[doc(hidden)]
 pub mod kernel_support {
     pub use crate::data::graph::offsets;

@@ -1,4 +1,5 @@
-//! The list of all plugins with their documentation, and how a config names one.
+//! Registry of all linked plugins with their documentation, and the deserialisers by which a config
+//! names one.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,30 +10,31 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 #[doc(hidden)]
 pub use {inventory, schemars};
 
-/// What a linked plugin says about itself; `crf_core::plugin!` adds it to the list.
+/// Entry of a linked plugin in the registry, made by `crf_core::plugin!`.
 #[derive(Debug)]
 pub struct Plugin {
-    /// The trait it implements, in lower case: `learner`, `inference`, …
+    /// Trait that the plugin implements, in lower case: `learner`, `inference`,  `learner`,
+    /// `inference`, …
     pub kind: &'static str,
-    /// Its permanent name in configs.
+    /// Permanent name in configs.
     pub tag: &'static str,
-    /// The JSON schema of its settings, with the documentation of each.
+    /// JSON schema of the settings, with the documentation of each.
     pub schema: fn() -> schemars::Schema,
-    /// Settings of an example in TOML; empty if all defaults make one.
+    /// Settings of an example in TOML; empty if the defaults make one.
     pub example: &'static str,
 }
 
 inventory::collect!(Plugin);
 
 impl Plugin {
-    /// All linked plugins, by kind and tag.
+    /// All linked plugins, sorted by kind and tag.
     pub fn all() -> Vec<&'static Plugin> {
         let mut all: Vec<_> = inventory::iter::<Plugin>().collect();
         all.sort_by_key(|plugin| (plugin.kind, plugin.tag));
         all
     }
 
-    /// The first paragraph of the plugin's documentation, on one line.
+    /// First paragraph of the plugin's documentation, on one line.
     pub fn summary(&self) -> String {
         let schema = (self.schema)();
         let doc = schema.get("description").and_then(|doc| doc.as_str()).unwrap_or_default();
@@ -40,10 +42,11 @@ impl Plugin {
     }
 }
 
-/// Puts a plugin on the list that `crf list` shows: `plugin!("learner", Mle, "mle", example = "l2 = 0.1");`.
+/// Registers a plugin for `crf list` and `crf explain`: `plugin!("learner", Mle, "mle", example =
+/// "l2 = 0.1");`.
 ///
-/// The example holds settings in TOML, without the tag; `crf explain` shows it and the conformance tests run it. A
-/// plugin whose defaults make a good example needs none.
+/// The example holds settings in TOML, without the tag; `crf explain` shows it and the conformance
+/// tests run it. It can be omitted if the defaults make a good example.
 #[macro_export]
 macro_rules! plugin {
     ($kind:literal, $type:ty, $tag:literal) => {
@@ -61,27 +64,29 @@ macro_rules! plugin {
     };
 }
 
-/// Stands in a schema for a plugin within a plugin: its name, or a table with `type` and settings.
+/// Placeholder in a schema for a plugin within a plugin: its name, or a table with `type` and
+/// settings.
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]
 #[allow(dead_code, reason = "only its schema is used")]
 pub enum Named {
-    /// The plugin with all its defaults.
+    /// Plugin with all its defaults.
     Name(String),
-    /// The plugin's `type` and settings.
+    /// `type` and settings of the plugin.
     Table(std::collections::BTreeMap<String, serde_json::Value>),
 }
 
-/// A setting that a config may write as a bare name or as a table.
+/// Setting that a config may write as a bare name or as a table.
 ///
-/// A struct whose table has its own fields derives `Deserialize` with `#[serde(remote = "Self")]`, which makes
-/// `Struct::deserialize` the reader of the table, and implements the trait `Deserialize` by [`name_or`].
+/// A struct that reads its own fields from the table derives `Deserialize` with `#[serde(remote =
+/// "Self")]`, which makes `Struct::deserialize` the reader of the table, and implements the trait
+/// `Deserialize` by [`name_or`].
 pub trait NameOr<'de>: Sized {
-    /// The forms that are read, in words.
+    /// Accepted forms in words, for error messages.
     const EXPECTING: &'static str;
-    /// The setting that a bare name stands for.
+    /// Converts a bare name to the setting.
     fn from_name<E: serde::de::Error>(name: &str) -> Result<Self, E>;
-    /// Reads a table.
+    /// Reads the setting from a table.
     fn from_table<D: Deserializer<'de>>(table: D) -> Result<Self, D::Error>;
 }
 
@@ -103,7 +108,8 @@ pub fn name_or<'de, D: Deserializer<'de>, T: NameOr<'de>>(deserializer: D) -> Re
     deserializer.deserialize_any(Either(PhantomData))
 }
 
-/// Reads a plugin that is written as a table with a `type`, or as its bare name when all defaults will do.
+/// Reads a plugin that is written as a table with a `type`, or as its bare name if the defaults are
+/// meant.
 pub fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Tagged<T>(T);
     impl<'de, T: Deserialize<'de>> NameOr<'de> for Tagged<T> {
@@ -118,7 +124,7 @@ pub fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) ->
     name_or(deserializer).map(|Tagged(plugin)| plugin)
 }
 
-/// [`named`] for a setting that may be left out.
+/// [`named`] for a setting that may be omitted.
 pub fn named_option<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -2,23 +2,23 @@ use rand_chacha::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The generator that every random draw of the toolkit comes from.
+/// Random number generator of the whole toolkit.
 pub type Rng = rand_chacha::ChaCha12Rng;
 
-/// A named stream of random numbers: the same on every platform, in any order of asking.
+/// Named stream of random numbers: the same on every platform, in any order of use.
 ///
-/// A seed is a path of names below an experiment's number; its 256 bits are the SHA-256 of that path, so that
-/// neither threads nor the order of cells can change what a cell draws.
+/// A seed is a path of names below an experiment's number. Its 256 bits are the SHA-256 of that
+/// path, so neither threads nor the order of cells change the numbers that a cell draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seed([u8; 32]);
 
 impl Seed {
-    /// The root of all seeds of one experiment.
+    /// Root of all seeds of one experiment.
     pub fn new(number: u64) -> Self {
         Seed(Sha256::digest(number.to_le_bytes()).into())
     }
 
-    /// The seed called `name` below this one.
+    /// Seed called `name` below this one.
     pub fn child(&self, name: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(self.0);
@@ -26,12 +26,12 @@ impl Seed {
         Seed(hash.finalize().into())
     }
 
-    /// A fresh generator at the start of this seed's stream.
+    /// Generator at the start of this seed's stream.
     pub fn rng(&self) -> Rng {
         Rng::from_seed(self.0)
     }
 
-    /// The first 64 bits in hexadecimal, enough to tell seeds apart in a result file.
+    /// First 64 bits in hexadecimal: enough to tell seeds apart in a result file.
     pub fn short(&self) -> String {
         self.0[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::packed_strings::PackedStrings;
 
-/// The number of a label (or of a symbol) in its [`Alphabet`].
+/// Index of a label or a symbol in its [`Alphabet`].
 pub type Label = u32;
 
-/// Names numbered in the order in which they first appeared.
+/// Index of names, numbered in the order of their first appearance.
 ///
-/// Each name is stored once; the table holds numbers only, and is made when a name is first looked up.
+/// Each name is stored once; the hash table holds indices only and is built at the first lookup.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "PackedStrings", into = "PackedStrings")]
 pub struct Alphabet {
@@ -21,7 +21,7 @@ pub struct Alphabet {
 }
 
 impl Alphabet {
-    /// An alphabet of the given names; a repeated name keeps its first number.
+    /// Builds an alphabet of the given names; a repeated name keeps its first index.
     pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         let mut alphabet = Alphabet::default();
         for name in names {
@@ -30,7 +30,7 @@ impl Alphabet {
         alphabet
     }
 
-    /// The number of `name`, which is added when it is new.
+    /// Returns the index of `name`, and adds the name if it is new.
     pub fn intern(&mut self, name: &str) -> Label {
         self.numbers();
         let Alphabet { names, numbers, hasher } = self;
@@ -48,13 +48,14 @@ impl Alphabet {
         number
     }
 
-    /// The number of `name`, if it is known.
+    /// Returns the index of `name`, if it is known.
     pub fn number(&self, name: &str) -> Option<Label> {
         let same = |&number: &Label| self.names.get(number as usize) == name;
         self.numbers().find(self.hasher.hash_one(name), same).copied()
     }
 
-    /// The table, which a name that comes twice does not spoil: its first number is found.
+    /// Hash table from names to indices, built when first needed. A name that occurs twice has its
+    /// first index.
     fn numbers(&self) -> &HashTable<Label> {
         self.numbers.get_or_init(|| {
             let hash = |number: &Label| self.hasher.hash_one(self.names.get(*number as usize));
@@ -68,22 +69,22 @@ impl Alphabet {
         })
     }
 
-    /// The name of a label; panics on a number that this alphabet never gave out.
+    /// Name of a label; panics on an index that this alphabet did not assign.
     pub fn name(&self, label: Label) -> &str {
         self.names.get(label as usize)
     }
 
-    /// All names in the order of their numbers.
+    /// All names, by index.
     pub fn names(&self) -> &PackedStrings {
         &self.names
     }
 
-    /// How many names there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is no name at all.
+    /// True if there is no name.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

@@ -2,94 +2,117 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::graph::{Graph, Shape};
-use crate::data::schema::{Channel, ChannelKind, Schema};
+use crate::data::schema::{ChannelKind, Schema};
 use crate::data::sparse_rows::SparseRows;
 use crate::error::{Error, Result, require};
 use crate::{Alphabet, Label, Seed};
 
-/// What a user has: sequences (or graphs) of positions with observations, and labels where they are known.
+/// Dataset: sequences or graphs of positions with observations, and labels where they are known.
 ///
-/// Stored by column over all positions of all sequences, so that a channel is one contiguous array.
+/// Stored column by column over all positions of all sequences, so that a channel is one contiguous
+/// array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
-    schema: Arc<Schema>,
-    starts: Vec<usize>, // [sequences + 1]
-    columns: Vec<Column>,
-    labels: Vec<Option<Label>>, // [positions]
-    weights: Vec<f64>,          // [sequences]
-    graphs: Vec<Graph>,         // [sequences], or empty when all are chains
-    foreign: Alphabet,          // labels that the schema does not have
-    unseen: Vec<Alphabet>,      // [channels] symbols that the schema does not have, numbered behind its own
+    pub(super) schema: Arc<Schema>,
+    pub(super) starts: Vec<usize>, // [sequences + 1]
+    pub(super) columns: Vec<Column>,
+    pub(super) labels: Vec<Option<Label>>, // [positions]
+    pub(super) weights: Vec<f64>,          // [sequences]
+    pub(super) graphs: Vec<Graph>,         // [sequences], or empty when all are chains
+    pub(super) foreign: Alphabet,          // labels that the schema does not have
+    pub(super) unseen: Vec<Alphabet>,      // [channels] symbols that the schema does not have
 }
 
-/// All values of one channel.
+/// Values of one channel at all positions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// Finite numbers.
     Real(Vec<f64>),
-    /// Numbers of symbols in the channel's alphabet.
+    /// Indices of symbols in the channel's alphabet.
     Symbol(Vec<u32>),
-    /// Attributes of the channel's alphabet with their values, a row a position.
+    /// Attributes of the channel's alphabet with their values, one row per position.
     Bag(SparseRows),
 }
 
-/// One value of one channel.
+/// Value of one channel at one position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// A finite number.
     Real(f64),
-    /// The number of a symbol.
+    /// Index of a symbol.
     Symbol(u32),
-    /// Numbers of attributes with finite values.
+    /// Indices of attributes, each with a finite value.
     Bag(&'a [(u32, f64)]),
 }
 
-/// A weight that a sequence may have.
-fn checked_weight(weight: f64) -> Result<f64> {
+/// Rejects a sequence weight that is negative or not finite.
+pub(super) fn checked_weight(weight: f64) -> Result<f64> {
     require(weight.is_finite() && weight >= 0.0, "weight", "a finite number of at least 0", weight)?;
     Ok(weight)
 }
 
-/// Labels from this number on are not in the alphabet: the truth knows them, the model never can.
-const FOREIGN: Label = 1 << 31;
+/// First index of foreign labels: they occur in the data, but the schema and so the model does not
+/// have them.
+pub(super) const FOREIGN: Label = 1 << 31;
 
 impl Dataset {
-    /// What the positions carry.
+    /// Dataset of the given schema without sequences.
+    pub(super) fn empty(schema: Arc<Schema>) -> Self {
+        let columns = schema.channels().iter().map(|channel| match channel.kind {
+            ChannelKind::Real => Column::Real(Vec::new()),
+            ChannelKind::Symbol(_) => Column::Symbol(Vec::new()),
+            ChannelKind::Bag(_) => Column::Bag(SparseRows::default()),
+        });
+        let columns = columns.collect();
+        Dataset {
+            starts: vec![0],
+            columns,
+            labels: Vec::new(),
+            weights: Vec::new(),
+            graphs: Vec::new(),
+            foreign: Alphabet::default(),
+            unseen: vec![Alphabet::default(); schema.channels().len()],
+            schema,
+        }
+    }
+
+    /// Schema of the data: channels, labels and relations.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
-    /// How many sequences there are.
+    /// Number of sequences.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether there is no sequence.
+    /// True if there is no sequence.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many positions all sequences have together.
+    /// Number of positions of all sequences together.
     pub fn n_positions(&self) -> usize {
         self.labels.len()
     }
 
-    /// The positions of sequence `i` in the arrays over all positions.
+    /// Range of sequence `i` in the arrays over all positions.
     pub fn range(&self, i: usize) -> Range<usize> {
         self.starts[i]..self.starts[i + 1]
     }
 
-    /// The labels of all positions, `None` where unknown.
+    /// Labels of all positions, `None` where unknown.
     pub fn labels(&self) -> &[Option<Label>] {
         &self.labels
     }
 
-    /// Whether a label is one that the schema does not have; it counts as an error whatever is predicted.
+    /// True if the schema does not have the label; such a label counts as an error whatever is
+    /// predicted.
     pub fn is_foreign(label: Label) -> bool {
         label >= FOREIGN
     }
 
-    /// The name of a label of a node of the given kind, foreign ones included.
+    /// Name of a label of a node of the given kind; foreign labels have names too.
     pub fn label_name(&self, kind: u16, label: Label) -> &str {
         match label.checked_sub(FOREIGN) {
             Some(foreign) => self.foreign.name(foreign),
@@ -97,7 +120,7 @@ impl Dataset {
         }
     }
 
-    /// The name of a symbol, whether the schema has it or not.
+    /// Name of a symbol, whether the schema has it or not.
     ///
     /// Attributes of bags that the schema does not have keep no name.
     pub fn symbol_name(&self, channel: usize, symbol: u32) -> Option<&str> {
@@ -111,28 +134,28 @@ impl Dataset {
         }
     }
 
-    /// How many positions have a foreign label.
+    /// Number of positions with a foreign label.
     pub fn n_foreign(&self) -> usize {
         self.labels.iter().flatten().filter(|&&label| Dataset::is_foreign(label)).count()
     }
 
-    /// How much sequence `i` counts.
+    /// Weight of sequence `i`.
     pub fn weight(&self, i: usize) -> f64 {
         self.weights[i]
     }
 
-    /// The same data, in which sequence `i` counts as much as `weight(i)` says.
+    /// Copies the data and gives sequence `i` the weight `weight(i)`.
     pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
         let weights = (0..self.len()).map(weight).map(checked_weight).collect::<Result<_>>()?;
         Ok(Dataset { weights, ..self.clone() })
     }
 
-    /// One sequence.
+    /// Sequence `i`.
     pub fn sequence(&self, i: usize) -> Sequence<'_> {
         Sequence { data: self, range: self.range(i) }
     }
 
-    /// The graph of sequence `i`.
+    /// Graph of sequence `i`.
     pub fn shape(&self, i: usize) -> Shape<'_> {
         match self.graphs.get(i) {
             Some(graph) => Shape::Graph(graph),
@@ -140,12 +163,12 @@ impl Dataset {
         }
     }
 
-    /// Whether every sequence is a chain.
+    /// True if every sequence is a chain.
     pub fn is_chains(&self) -> bool {
         self.graphs.is_empty()
     }
 
-    /// The numbers of the sequences in one of so many equal parts, which are counted from 1.
+    /// Indices of the sequences in part number `part` of `of` equal parts, counted from 1.
     pub fn part(&self, part: usize, of: usize) -> Result<Range<usize>> {
         require((1..=of).contains(&part), "part", &format!("from 1 to {of}"), part)?;
         if !self.len().is_multiple_of(of) {
@@ -155,12 +178,12 @@ impl Dataset {
         Ok((part - 1) * size..part * size)
     }
 
-    /// The sequences whose numbers are given, in that order.
+    /// Copies the sequences with the given indices, in that order.
     pub fn subset(&self, sequences: &[usize]) -> Dataset {
-        let mut part = DatasetBuilder::new(self.schema.clone());
+        let mut part = Dataset::empty(self.schema.clone());
         for &i in sequences {
             let range = self.range(i);
-            for (to, from) in part.data.columns.iter_mut().zip(&self.columns) {
+            for (to, from) in part.columns.iter_mut().zip(&self.columns) {
                 match (to, from) {
                     (Column::Real(to), Column::Real(from)) => to.extend_from_slice(&from[range.clone()]),
                     (Column::Symbol(to), Column::Symbol(from)) => to.extend_from_slice(&from[range.clone()]),
@@ -168,17 +191,17 @@ impl Dataset {
                     _ => unreachable!("both datasets have one schema"),
                 }
             }
-            part.data.labels.extend_from_slice(&self.labels[range]);
-            part.data.starts.push(part.data.labels.len());
-            part.data.weights.push(self.weights[i]);
-            part.data.graphs.extend(self.graphs.get(i).cloned());
+            part.labels.extend_from_slice(&self.labels[range]);
+            part.starts.push(part.labels.len());
+            part.weights.push(self.weights[i]);
+            part.graphs.extend(self.graphs.get(i).cloned());
         }
-        part.data.foreign = self.foreign.clone();
-        part.data.unseen = self.unseen.clone();
-        part.data
+        part.foreign = self.foreign.clone();
+        part.unseen = self.unseen.clone();
+        part
     }
 
-    /// The numbers of the sequences in an order drawn from `seed`, for splits and epochs.
+    /// Indices of all sequences in an order drawn from `seed`, for splits and epochs.
     pub fn shuffled(&self, seed: &Seed) -> Vec<usize> {
         use rand::seq::SliceRandom as _;
         let mut order: Vec<usize> = (0..self.len()).collect();
@@ -187,7 +210,7 @@ impl Dataset {
     }
 }
 
-/// One sequence of a dataset, as encoders read it.
+/// Sequence of a dataset, as encoders read it.
 #[derive(Debug, Clone)]
 pub struct Sequence<'a> {
     data: &'a Dataset,
@@ -195,23 +218,23 @@ pub struct Sequence<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// How many positions there are.
+    /// Number of positions.
     pub fn len(&self) -> usize {
         self.range.len()
     }
 
-    /// Whether there is no position.
+    /// True if there is no position.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
 
-    /// The positions of a range as a sequence of their own.
+    /// View of a range of positions as a sequence of its own.
     pub(crate) fn part(&self, range: Range<usize>) -> Self {
         let range = self.range.start + range.start..self.range.start + range.end;
         Sequence { data: self.data, range }
     }
 
-    /// The numbers of a real channel; panics on a symbolic one.
+    /// Values of a real channel; panics on other channels.
     pub fn real(&self, channel: usize) -> &'a [f64] {
         match &self.data.columns[channel] {
             Column::Real(values) => &values[self.range.clone()],
@@ -219,7 +242,7 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// The symbols of a symbolic channel; panics on a real one.
+    /// Symbols of a symbolic channel; panics on other channels.
     pub fn symbol(&self, channel: usize) -> &'a [u32] {
         match &self.data.columns[channel] {
             Column::Symbol(values) => &values[self.range.clone()],
@@ -227,7 +250,8 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// Calls `f` with every attribute that a bag channel has at position `t`, and its value; panics on others.
+    /// Calls `f` with every attribute of a bag channel at position `t` and its value; panics on
+    /// other channels.
     pub fn for_each_in_bag(&self, channel: usize, t: usize, f: impl FnMut(u32, f64)) {
         match &self.data.columns[channel] {
             Column::Bag(rows) => rows.for_each(self.range.start + t, f),
@@ -235,183 +259,13 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// The name of a symbol, whether the schema has it or not.
+    /// Name of a symbol, whether the schema has it or not.
     pub fn symbol_name(&self, channel: usize, symbol: u32) -> Option<&'a str> {
         self.data.symbol_name(channel, symbol)
     }
 
-    /// The labels, `None` where unknown.
+    /// Labels of the positions, `None` where unknown.
     pub fn labels(&self) -> &'a [Option<Label>] {
         &self.data.labels[self.range.clone()]
-    }
-}
-
-/// Collects positions into sequences and checks each value as it comes.
-#[derive(Debug)]
-pub struct DatasetBuilder {
-    data: Dataset,
-    growing: bool,
-}
-
-impl DatasetBuilder {
-    /// An empty dataset of the given schema.
-    pub fn new(schema: Arc<Schema>) -> Self {
-        let columns = schema.channels().iter().map(|channel| match channel.kind {
-            ChannelKind::Real => Column::Real(Vec::new()),
-            ChannelKind::Symbol(_) => Column::Symbol(Vec::new()),
-            ChannelKind::Bag(_) => Column::Bag(SparseRows::default()),
-        });
-        let columns = columns.collect();
-        let (starts, labels, weights, graphs) = (vec![0], Vec::new(), Vec::new(), Vec::new());
-        let (foreign, unseen) = (Alphabet::default(), vec![Alphabet::default(); schema.channels().len()]);
-        let data = Dataset { schema, starts, columns, labels, weights, graphs, foreign, unseen };
-        DatasetBuilder { data, growing: false }
-    }
-
-    /// An empty dataset of chains whose alphabets grow with what is read: for training data.
-    pub fn growing(channels: Vec<Channel>) -> Result<Self> {
-        let mut builder = DatasetBuilder::new(Arc::new(Schema::unlabelled_chain(channels)?));
-        builder.growing = true;
-        Ok(builder)
-    }
-
-    /// The number of a symbol of a channel, for [`DatasetBuilder::push`].
-    ///
-    /// A new symbol gets a new number while alphabets grow, and otherwise one behind those of the schema; a new
-    /// attribute of a bag then gets one that stands for nothing.
-    pub fn symbol(&mut self, channel: usize, name: &str) -> u32 {
-        let known =
-            self.data.schema.channels()[channel].kind.alphabet().and_then(|symbols| symbols.number(name));
-        match known {
-            Some(number) => number,
-            None if self.growing => Arc::make_mut(&mut self.data.schema).alphabet_mut(channel).intern(name),
-            None => match &self.data.schema.channels()[channel].kind {
-                ChannelKind::Symbol(known) => known.len() as u32 + self.data.unseen[channel].intern(name),
-                _ => u32::MAX,
-            },
-        }
-    }
-
-    /// The number of a label, for [`DatasetBuilder::push`]; a new one is foreign unless alphabets grow.
-    pub fn label(&mut self, name: &str) -> Label {
-        match self.data.schema.labels().number(name) {
-            Some(label) => label,
-            None if self.growing => Arc::make_mut(&mut self.data.schema).labels_mut().intern(name),
-            None => FOREIGN + self.data.foreign.intern(name),
-        }
-    }
-
-    /// Adds a position with one value per channel to the open sequence.
-    pub fn push(&mut self, values: &[Value<'_>], label: Option<Label>) -> Result<()> {
-        let data = &mut self.data;
-        let place = |data: &Dataset| {
-            let start = data.starts[data.starts.len() - 1];
-            format!("sequence {}, position {}", data.starts.len(), data.labels.len() - start + 1)
-        };
-        if values.len() != data.columns.len() {
-            let (got, want) = (values.len(), data.columns.len());
-            return Err(
-                Error::data(format!("expected {want} values, one per channel, got {got}")).at(place(data))
-            );
-        }
-        for (c, value) in values.iter().enumerate() {
-            let name = || format!("{}, channel `{}`", place(data), data.schema.channels()[c].name);
-            match (value, &data.columns[c]) {
-                (Value::Real(x), Column::Real(_)) if !x.is_finite() => {
-                    return Err(Error::NotFinite(format!("got {x}; give every position a number")).at(name()));
-                }
-                (Value::Bag(bag), Column::Bag(_)) => {
-                    if let Some((attribute, x)) = bag.iter().find(|(_, x)| !x.is_finite()) {
-                        let alphabet = data.schema.channels()[c].kind.alphabet();
-                        let known = alphabet.filter(|known| (*attribute as usize) < known.len());
-                        let attribute = known.map_or("an unknown attribute", |known| known.name(*attribute));
-                        return Err(Error::NotFinite(format!("`{attribute}` is {x}")).at(name()));
-                    }
-                }
-                (Value::Real(_), Column::Real(_)) | (Value::Symbol(_), Column::Symbol(_)) => {}
-                (value, _) => {
-                    let got = match value {
-                        Value::Real(_) => "a number",
-                        Value::Symbol(_) => "a symbol",
-                        Value::Bag(_) => "a bag of attributes",
-                    };
-                    let want = match data.schema.channels()[c].kind {
-                        ChannelKind::Real => "a number",
-                        ChannelKind::Symbol(_) => "a symbol",
-                        ChannelKind::Bag(_) => "a bag of attributes",
-                    };
-                    return Err(Error::data(format!("expected {want}, got {got}")).at(name()));
-                }
-            }
-        }
-        for (value, column) in values.iter().zip(&mut data.columns) {
-            match (value, column) {
-                (Value::Real(x), Column::Real(values)) => values.push(*x),
-                (Value::Symbol(x), Column::Symbol(values)) => values.push(*x),
-                (Value::Bag(bag), Column::Bag(rows)) => rows.push(bag.iter().copied()),
-                _ => unreachable!("the kinds were compared above"),
-            }
-        }
-        data.labels.push(label);
-        Ok(())
-    }
-
-    /// Closes the open sequence as a chain; it may be empty.
-    pub fn end_chain(&mut self) -> Result<()> {
-        let schema = &self.data.schema;
-        if schema.relations().first().is_none_or(|next| (next.tail, next.head) != (0, 0)) {
-            return Err(Error::data("chains need a first relation from the first kind of node to itself"));
-        }
-        let n_labels = schema.n_labels(0);
-        self.end(1.0, None, |_| n_labels)
-    }
-
-    /// Closes the open sequence as a graph over its positions.
-    pub fn end_graph(&mut self, graph: Graph) -> Result<()> {
-        let cards: Vec<usize> = (0..graph.kinds().len()).map(|n| Shape::Graph(&graph).card(n)).collect();
-        let open = self.data.labels.len() - self.data.starts[self.data.len()];
-        if cards.len() != open {
-            return Err(Error::data(format!("the graph has {} nodes for {open} positions", cards.len())));
-        }
-        self.end(1.0, Some(graph), |n| cards[n])
-    }
-
-    fn end(&mut self, weight: f64, graph: Option<Graph>, n_labels: impl Fn(usize) -> usize) -> Result<()> {
-        let data = &mut self.data;
-        let start = data.starts[data.starts.len() - 1];
-        for (n, label) in data.labels[start..].iter().enumerate() {
-            if let Some(label) = label.filter(|&label| label < FOREIGN && label as usize >= n_labels(n)) {
-                let place = format!("sequence {}, position {}", data.starts.len(), n + 1);
-                return Err(Error::data(format!(
-                    "label number {label}, but there are {} labels",
-                    n_labels(n)
-                ))
-                .at(place));
-            }
-        }
-        if graph.is_some() == data.graphs.is_empty() && !data.weights.is_empty() {
-            return Err(Error::data("chains and graphs cannot be mixed in one dataset"));
-        }
-        data.graphs.extend(graph);
-        data.weights.push(weight);
-        data.starts.push(data.labels.len());
-        Ok(())
-    }
-
-    /// Sets how much the sequence closed last counts: 1 unless said otherwise.
-    pub fn weigh_last(&mut self, weight: f64) -> Result<()> {
-        *self.data.weights.last_mut().ok_or_else(|| Error::data("no sequence was closed yet"))? =
-            checked_weight(weight)?;
-        Ok(())
-    }
-
-    /// The dataset; panics when a sequence is still open.
-    pub fn finish(self) -> Dataset {
-        assert_eq!(
-            self.data.starts.last(),
-            Some(&self.data.labels.len()),
-            "the last sequence was not closed"
-        );
-        self.data
     }
 }

@@ -3,72 +3,74 @@ use serde::{Deserialize, Serialize};
 use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 
-/// An edge from node `u` to node `v`; its table has `u`'s labels as rows and `v`'s as columns.
+/// Edge from node `u` to node `v`; its table has `u`'s labels as rows and `v`'s as columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
-    /// The tail.
+    /// Tail.
     pub u: u32,
-    /// The head.
+    /// Head.
     pub v: u32,
-    /// The relation, a number into [`Schema::relations`].
+    /// Index of the relation in [`Schema::relations`].
     pub relation: u16,
 }
 
-/// One end of an edge, seen from the node it is at.
+/// Incidence of a node and an edge, seen from the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incidence {
-    /// The edge.
+    /// Index of the edge.
     pub edge: u32,
-    /// The node at its other end.
+    /// Node at the other end.
     pub other: u32,
-    /// Where a message to the other end stands in an array of messages, see [`Shape::message_offset`].
+    /// Offset of the message to the other end in an array of messages, see
+    /// [`Shape::message_offset`].
     pub opposite: usize,
-    /// Whether this end is the head: the edge's table has this node's labels as columns.
+    /// True if the node is the head of the edge, whose table then has this node's labels as
+    /// columns.
     pub is_head: bool,
 }
 
-/// The nodes and edges of one instance that is not a chain.
+/// Graph of one instance that is not a chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Plain", into = "Plain")]
+#[serde(try_from = "StoredGraph", into = "StoredGraph")]
 pub struct Graph {
     kinds: Vec<u16>,
     edges: Vec<Edge>,
-    cards: Vec<u32>,            // [nodes] labels of each node
-    node_offset: Vec<usize>,    // [nodes + 1] where a node's labels start in an array over all of them
-    edge_offset: Vec<usize>,    // [edges + 1] where an edge's table starts in an array over all of them
-    incidence: Vec<Incidence>,  // [2 × edges] the ends of all edges, node by node
-    incidence_at: Vec<usize>,   // [nodes + 1] where a node's ends start
-    message_offset: Vec<usize>, // [nodes + 1] where a node's messages start
+    cards: Vec<u32>,               // [nodes] number of labels
+    node_offsets: Vec<usize>,      // [nodes + 1] offset of a node's labels in an array over all of them
+    edge_offsets: Vec<usize>,      // [edges + 1] offset of an edge's table in an array over all of them
+    incidence: Vec<Incidence>,     // [2 × edges] ends of all edges, node by node
+    incidence_offsets: Vec<usize>, // [nodes + 1] offset of a node's ends
+    message_offsets: Vec<usize>,   // [nodes + 1] offset of a node's messages
 }
 
-/// What a graph is stored as; reading it back passes the checks again.
+/// Stored form of a graph; reading it repeats the checks.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Plain {
+struct StoredGraph {
     kinds: Vec<u16>,
     cards: Vec<u32>,
     edges: Vec<Edge>,
 }
 
-impl From<Graph> for Plain {
+impl From<Graph> for StoredGraph {
     fn from(graph: Graph) -> Self {
-        Plain { kinds: graph.kinds, cards: graph.cards, edges: graph.edges }
+        StoredGraph { kinds: graph.kinds, cards: graph.cards, edges: graph.edges }
     }
 }
 
-impl TryFrom<Plain> for Graph {
+impl TryFrom<StoredGraph> for Graph {
     type Error = Error;
 
-    fn try_from(plain: Plain) -> Result<Self> {
-        Graph::build(plain.kinds, plain.cards, plain.edges)
+    fn try_from(stored: StoredGraph) -> Result<Self> {
+        Graph::build(stored.kinds, stored.cards, stored.edges)
     }
 }
 
 impl Graph {
-    /// A graph over nodes of the given kinds.
+    /// Builds a graph over nodes of the given kinds.
     ///
-    /// Self-loops, edges to missing nodes and edges between kinds that the relation does not join are refused.
-    /// Parallel edges are allowed: their scores add up.
+    /// Self-loops, edges to missing nodes and edges between kinds that the relation does not join
+    /// are errors. Parallel edges are allowed: their scores add up.
     pub fn new(schema: &Schema, kinds: Vec<u16>, edges: Vec<Edge>) -> Result<Self> {
         if let Some(kind) = kinds.iter().find(|&&kind| kind as usize >= schema.kinds().len()) {
             return Err(Error::data(format!(
@@ -96,9 +98,11 @@ impl Graph {
         Ok(graph)
     }
 
-    /// A graph without a schema: how many labels each node has, and the tail and head of each edge.
+    /// Builds a graph without a schema, from the number of labels of each node and the tail and
+    /// head of each edge.
     ///
-    /// Every node is of kind 0 and every edge of relation 0. Refused is what [`Graph::new`] refuses.
+    /// Every node is of kind 0 and every edge of relation 0. The errors are those of
+    /// [`Graph::new`].
     pub fn bare(cards: Vec<u32>, edges: impl IntoIterator<Item = (u32, u32)>) -> Result<Self> {
         let edges = edges.into_iter().map(|(u, v)| Edge { u, v, relation: 0 }).collect();
         Graph::build(vec![0; cards.len()], cards, edges)
@@ -126,29 +130,38 @@ impl Graph {
             }
         }
         let card = |n: u32| cards[n as usize] as usize;
-        let node_offset = offsets(cards.iter().map(|&card| card as usize));
-        let edge_offset = offsets(edges.iter().map(|e| card(e.u).saturating_mul(card(e.v))));
+        let node_offsets = offsets(cards.iter().map(|&card| card as usize));
+        let edge_offsets = offsets(edges.iter().map(|e| card(e.u).saturating_mul(card(e.v))));
         let mut degrees = vec![0; cards.len()];
         edges.iter().flat_map(|e| [e.u, e.v]).for_each(|n| degrees[n as usize] += 1);
-        let message_offset =
+        let message_offsets =
             offsets(degrees.iter().zip(&cards).map(|(&degree, &card)| degree * card as usize));
-        let incidence_at = offsets(degrees);
+        let incidence_offsets = offsets(degrees);
         let mut incidence =
             vec![Incidence { edge: 0, other: 0, opposite: 0, is_head: false }; 2 * edges.len()];
         let mut filled = vec![0; cards.len()];
         for (e, edge) in edges.iter().enumerate() {
             for (n, other, is_head) in [(edge.u, edge.v, false), (edge.v, edge.u, true)] {
-                let opposite = message_offset[other as usize]
+                let opposite = message_offsets[other as usize]
                     + card(other) * (filled[other as usize] - usize::from(is_head));
-                incidence[incidence_at[n as usize] + filled[n as usize]] =
+                incidence[incidence_offsets[n as usize] + filled[n as usize]] =
                     Incidence { edge: e as u32, other, opposite, is_head };
                 filled[n as usize] += 1;
             }
         }
-        Ok(Graph { kinds, edges, cards, node_offset, edge_offset, incidence, incidence_at, message_offset })
+        Ok(Graph {
+            kinds,
+            edges,
+            cards,
+            node_offsets,
+            edge_offsets,
+            incidence,
+            incidence_offsets,
+            message_offsets,
+        })
     }
 
-    /// The kind of each node.
+    /// Kind of each node.
     pub fn kinds(&self) -> &[u16] {
         &self.kinds
     }
@@ -159,33 +172,34 @@ impl Graph {
     }
 }
 
-/// Running sums with a leading zero: where each of several pieces starts, and where the last one ends.
+/// Offsets of consecutive items of the given sizes: running sums with a leading zero. The last one
+/// is the end.
 pub fn offsets(sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
-    let mut at = vec![0];
+    let mut offsets = vec![0];
     let mut end: usize = 0;
     for size in sizes {
         end = end.saturating_add(size);
-        at.push(end);
+        offsets.push(end);
     }
-    at
+    offsets
 }
 
-/// The graph of one instance: a chain, which needs no arrays, or any other.
+/// Graph of one instance: a chain, which needs no arrays, or any other graph.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape<'a> {
     /// `len` nodes of `labels` labels each, edge `e` from node `e` to node `e + 1`.
     Chain {
         /// Number of nodes.
         len: usize,
-        /// Labels of every node.
+        /// Number of labels of every node.
         labels: usize,
     },
-    /// Anything else.
+    /// Any other graph.
     Graph(&'a Graph),
 }
 
 impl Shape<'_> {
-    /// How many nodes there are.
+    /// Number of nodes.
     #[inline]
     pub fn n_nodes(&self) -> usize {
         match self {
@@ -194,7 +208,7 @@ impl Shape<'_> {
         }
     }
 
-    /// How many edges there are.
+    /// Number of edges.
     #[inline]
     pub fn n_edges(&self) -> usize {
         match self {
@@ -203,7 +217,7 @@ impl Shape<'_> {
         }
     }
 
-    /// How many labels node `n` can take.
+    /// Number of labels of node `n`.
     #[inline]
     pub fn card(&self, n: usize) -> usize {
         match self {
@@ -212,25 +226,27 @@ impl Shape<'_> {
         }
     }
 
-    /// Where the labels of node `n` start in an array over all nodes; `n_nodes` gives its size.
+    /// Offset of the labels of node `n` in an array over all nodes; the offset of `n_nodes` is its
+    /// size.
     #[inline]
     pub fn node_offset(&self, n: usize) -> usize {
         match self {
             Shape::Chain { labels, .. } => n * labels,
-            Shape::Graph(graph) => graph.node_offset[n],
+            Shape::Graph(graph) => graph.node_offsets[n],
         }
     }
 
-    /// Where the table of edge `e` starts in an array over all edges; `n_edges` gives its size.
+    /// Offset of the table of edge `e` in an array over all edges; the offset of `n_edges` is its
+    /// size.
     #[inline]
     pub fn edge_offset(&self, e: usize) -> usize {
         match self {
             Shape::Chain { labels, .. } => e * labels * labels,
-            Shape::Graph(graph) => graph.edge_offset[e],
+            Shape::Graph(graph) => graph.edge_offsets[e],
         }
     }
 
-    /// The two ends of edge `e`.
+    /// Tail and head of edge `e`.
     #[inline]
     pub fn ends(&self, e: usize) -> (usize, usize) {
         match self {
@@ -239,7 +255,7 @@ impl Shape<'_> {
         }
     }
 
-    /// The relation of edge `e`.
+    /// Relation of edge `e`.
     pub fn relation(&self, e: usize) -> u16 {
         match self {
             Shape::Chain { .. } => 0,
@@ -247,7 +263,7 @@ impl Shape<'_> {
         }
     }
 
-    /// The kind of node `n`.
+    /// Kind of node `n`.
     pub fn kind(&self, n: usize) -> u16 {
         match self {
             Shape::Chain { .. } => 0,
@@ -255,16 +271,16 @@ impl Shape<'_> {
         }
     }
 
-    /// How many edges node `n` is an end of.
+    /// Number of edges incident to node `n`.
     #[inline]
     pub fn degree(&self, n: usize) -> usize {
         match self {
             Shape::Chain { len, .. } => usize::from(n > 0) + usize::from(n + 1 < *len),
-            Shape::Graph(graph) => graph.incidence_at[n + 1] - graph.incidence_at[n],
+            Shape::Graph(graph) => graph.incidence_offsets[n + 1] - graph.incidence_offsets[n],
         }
     }
 
-    /// The `k`-th of the edges that node `n` is an end of, in the order of edges.
+    /// The `k`-th edge incident to node `n`, in the order of edges.
     #[inline]
     pub fn incidence(&self, n: usize, k: usize) -> Incidence {
         match self {
@@ -272,23 +288,24 @@ impl Shape<'_> {
                 let is_head = k == 0 && n > 0;
                 let other = if is_head { n - 1 } else { n + 1 };
                 let edge = n.min(other);
-                // A node's messages from the left stand before those from the right.
+                // A node's messages from the left precede those from the right.
                 let from_left = usize::from(is_head && other > 0);
                 let opposite = self.message_offset(other) + from_left * labels;
                 Incidence { edge: edge as u32, other: other as u32, opposite, is_head }
             }
-            Shape::Graph(graph) => graph.incidence[graph.incidence_at[n] + k],
+            Shape::Graph(graph) => graph.incidence[graph.incidence_offsets[n] + k],
         }
     }
 
-    /// Where the messages at node `n` start in an array over all of them; `n_nodes` gives its size.
+    /// Offset of the messages at node `n` in an array over all of them; the offset of `n_nodes` is
+    /// its size.
     ///
-    /// A node has a message for each edge it is an end of, one behind the other, each over the node's labels.
+    /// A node has one message per incident edge, one after the other, each over the node's labels.
     #[inline]
     pub fn message_offset(&self, n: usize) -> usize {
         match self {
             Shape::Chain { len, labels } => (2 * n).saturating_sub(1).min(2 * len.saturating_sub(1)) * labels,
-            Shape::Graph(graph) => graph.message_offset[n],
+            Shape::Graph(graph) => graph.message_offsets[n],
         }
     }
 }

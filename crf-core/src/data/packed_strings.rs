@@ -4,9 +4,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::numeric::serde_numbers;
 
-/// Many names in one piece of memory.
+/// List of names in one block of memory.
 ///
-/// Text formats hold them as a list, binary ones as one piece of text and the length of each name.
+/// Text formats store a list of names, binary formats one text and the length of each name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PackedStrings {
     text: String,
@@ -14,13 +14,13 @@ pub struct PackedStrings {
 }
 
 impl PackedStrings {
-    /// Adds a name at the end.
+    /// Appends a name.
     pub fn push(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends.push(self.text.len());
     }
 
-    /// The name with the given number; panics when there is none.
+    /// Name with the given index; panics if there is none.
     #[inline]
     pub fn get(&self, number: usize) -> &str {
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
@@ -32,12 +32,12 @@ impl PackedStrings {
         (0..self.len()).map(|number| self.get(number))
     }
 
-    /// How many names there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no name.
+    /// True if there is no name.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -51,7 +51,7 @@ impl<S: AsRef<str>> FromIterator<S> for PackedStrings {
     }
 }
 
-/// Names in a binary file: one piece of text, and the length of each name.
+/// Binary form: one text, and the length of each name.
 #[derive(Serialize, Deserialize)]
 struct Packed<T> {
     text: T,
@@ -76,7 +76,8 @@ impl<'de> Deserialize<'de> for PackedStrings {
             return Ok(Vec::<String>::deserialize(deserializer)?.iter().collect());
         }
         let Packed::<String> { text, lengths } = Packed::deserialize(deserializer)?;
-        let (mut ends, mut end) = (Vec::with_capacity(lengths.len()), 0_usize);
+        let mut ends = Vec::with_capacity(lengths.len());
+        let mut end: usize = 0;
         for length in lengths {
             end = end.saturating_add(length as usize);
             ends.push(end);

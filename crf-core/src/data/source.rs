@@ -4,22 +4,24 @@ use crate::Seed;
 use crate::data::dataset::Dataset;
 use crate::error::Result;
 
-/// Where datasets come from: generators and file loaders alike.
+/// Source of datasets: a generator or a file loader.
 #[typetag::serde(tag = "type")]
 pub trait Source: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is drawn or read.
     fn check(&self) -> Result<()>;
-    /// The data of one trial; the same for the same seed. All splits have one schema.
+    /// Loads or draws the data of one trial; the same seed gives the same data. All splits have one
+    /// schema.
     fn load(&self, seed: &Seed) -> Result<Splits>;
 }
 
-/// The parts of one trial's data.
+/// Data of one trial, split by their use.
 #[derive(Debug, Clone)]
 pub struct Splits {
-    /// What models are trained on.
+    /// Training data.
     pub train: Dataset,
-    /// What choices are made on; nothing when the experiment makes none.
+    /// Validation data, for early stopping and the choice of models; `None` if the experiment needs
+    /// none.
     pub holdout: Option<Dataset>,
-    /// What results are measured on.
+    /// Test data.
     pub test: Dataset,
 }

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-/// A matrix of sparse rows in which a value of one costs no memory beyond its column.
+/// Sparse matrix in rows, in which a value of one costs no memory beyond its column.
 ///
-/// Most observation functions of most users are tests, worth 0 or 1, so ones and other values are kept apart:
-/// loops over the ones need neither a load nor a multiplication.
+/// Most observation functions are tests with the values 0 and 1, so ones are stored apart from
+/// other values: loops over ones need neither a load nor a multiplication.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SparseRows {
     one_starts: Vec<usize>, // [rows + 1]
@@ -15,19 +15,24 @@ pub struct SparseRows {
 
 impl Default for SparseRows {
     fn default() -> Self {
-        let (one_columns, value_columns, values) = (Vec::new(), Vec::new(), Vec::new());
-        SparseRows { one_starts: vec![0], one_columns, value_starts: vec![0], value_columns, values }
+        SparseRows {
+            one_starts: vec![0],
+            one_columns: Vec::new(),
+            value_starts: vec![0],
+            value_columns: Vec::new(),
+            values: Vec::new(),
+        }
     }
 }
 
 impl SparseRows {
-    /// Adds a row; zeros are dropped, and a column that comes twice counts twice.
+    /// Adds a row; zeros are dropped, and the values of a repeated column add up.
     pub fn push(&mut self, entries: impl IntoIterator<Item = (u32, f64)>) {
         entries.into_iter().for_each(|(column, value)| self.add(column, value));
         self.end_row();
     }
 
-    /// Adds a value to the row that is still open; a zero is dropped.
+    /// Adds a value to the open row; a zero is dropped.
     #[inline]
     pub fn add(&mut self, column: u32, value: f64) {
         if value == 1.0 {
@@ -53,7 +58,7 @@ impl SparseRows {
         self.end_row();
     }
 
-    /// The same rows with only those columns for which `keep` says yes.
+    /// Copies the rows without the columns for which `keep` is false.
     pub fn restricted(&self, keep: impl Fn(u32) -> bool) -> SparseRows {
         let mut rows = SparseRows::default();
         for r in 0..self.len() {
@@ -66,61 +71,64 @@ impl SparseRows {
         rows
     }
 
-    /// Gives every column another name.
+    /// Renumbers all columns.
     pub fn rename_columns(&mut self, name: impl Fn(u32) -> u32) {
         let columns = self.one_columns.iter_mut().chain(&mut self.value_columns);
         columns.for_each(|column| *column = name(*column));
     }
 
-    /// The matrix turned over: a row for each of so many columns, which lists the rows in which it is not zero, ascending.
+    /// Transposes the matrix: row `c` of the result lists the rows in which column `c` is not zero,
+    /// ascending.
     pub fn transposed(&self, n_columns: usize) -> SparseRows {
-        let one_starts = starts(&self.one_columns, n_columns);
-        let value_starts = starts(&self.value_columns, n_columns);
-        let [mut one_at, mut value_at] = [one_starts.clone(), value_starts.clone()];
+        let one_starts = column_starts(&self.one_columns, n_columns);
+        let value_starts = column_starts(&self.value_columns, n_columns);
+        let [mut one_offsets, mut value_offsets] = [one_starts.clone(), value_starts.clone()];
         let mut one_columns = vec![0; self.one_columns.len()];
-        let (mut value_columns, mut values) = (vec![0; self.values.len()], vec![0.0; self.values.len()]);
+        let mut value_columns = vec![0; self.values.len()];
+        let mut values = vec![0.0; self.values.len()];
         for r in 0..self.len() {
             for &column in self.ones(r) {
-                one_columns[next(&mut one_at[column as usize])] = r as u32;
+                one_columns[take_next(&mut one_offsets[column as usize])] = r as u32;
             }
-            let (columns, of_row) = self.valued(r);
-            for (&column, &value) in columns.iter().zip(of_row) {
-                let at = next(&mut value_at[column as usize]);
-                (value_columns[at], values[at]) = (r as u32, value);
+            let (columns, row_values) = self.valued(r);
+            for (&column, &value) in columns.iter().zip(row_values) {
+                let k = take_next(&mut value_offsets[column as usize]);
+                value_columns[k] = r as u32;
+                values[k] = value;
             }
         }
         SparseRows { one_starts, one_columns, value_starts, value_columns, values }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.one_starts.len() - 1
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many entries all rows have together.
+    /// Number of entries of all rows together.
     pub fn n_entries(&self) -> usize {
         self.one_columns.len() + self.values.len()
     }
 
-    /// The columns that are one in row `r`.
+    /// Columns with the value one in row `r`.
     #[inline]
     pub fn ones(&self, r: usize) -> &[u32] {
         &self.one_columns[self.one_starts[r]..self.one_starts[r + 1]]
     }
 
-    /// The columns that have another value in row `r`, with these values.
+    /// Columns with other values in row `r`, and these values.
     #[inline]
     pub fn valued(&self, r: usize) -> (&[u32], &[f64]) {
         let range = self.value_starts[r]..self.value_starts[r + 1];
         (&self.value_columns[range.clone()], &self.values[range])
     }
 
-    /// Calls `f` with every column of row `r` that is not zero, and its value.
+    /// Calls `f` with every non-zero column of row `r` and its value.
     #[inline]
     pub fn for_each(&self, r: usize, mut f: impl FnMut(u32, f64)) {
         for &column in self.ones(r) {
@@ -132,7 +140,7 @@ impl SparseRows {
         }
     }
 
-    /// The columns of row `r` that are not zero, with their values.
+    /// Non-zero columns of row `r` with their values.
     pub fn row(&self, r: usize) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
         let (columns, values) = self.valued(r);
         let ones = self.ones(r).iter().map(|&column| (column, 1.0));
@@ -140,18 +148,18 @@ impl SparseRows {
     }
 }
 
-/// Where the entries of each column start once they stand by column.
-fn starts(columns: &[u32], n_columns: usize) -> Vec<usize> {
-    let mut starts = vec![0; n_columns + 1];
-    columns.iter().for_each(|&column| starts[column as usize + 1] += 1);
-    (0..n_columns).for_each(|column| starts[column + 1] += starts[column]);
-    starts
+/// Offsets of the entries of each column once they are sorted by column.
+fn column_starts(columns: &[u32], n_columns: usize) -> Vec<usize> {
+    let mut column_starts = vec![0; n_columns + 1];
+    columns.iter().for_each(|&column| column_starts[column as usize + 1] += 1);
+    (0..n_columns).for_each(|column| column_starts[column + 1] += column_starts[column]);
+    column_starts
 }
 
-/// A place, and on to the one behind it.
-fn next(at: &mut usize) -> usize {
-    *at += 1;
-    *at - 1
+/// Returns the offset and advances it.
+fn take_next(offset: &mut usize) -> usize {
+    *offset += 1;
+    *offset - 1
 }
 
 #[cfg(test)]
@@ -165,14 +173,14 @@ mod tests {
             prop::collection::btree_map(0..7_u32, prop_oneof![Just(1.0), Just(2.5), Just(-1.0)], 0..5), 0..9)) {
             let mut matrix = SparseRows::default();
             rows.iter().for_each(|row| matrix.push(row.iter().map(|(&column, &value)| (column, value))));
-            let turned = matrix.transposed(7);
+            let transposed = matrix.transposed(7);
             for (r, row) in rows.iter().enumerate() {
                 for column in 0..7 {
-                    let found = turned.row(column as usize).find(|(at, _)| *at == r as u32);
+                    let found = transposed.row(column as usize).find(|(at, _)| *at == r as u32);
                     prop_assert_eq!(found.map(|(_, value)| value), row.get(&column).copied());
                 }
             }
-            prop_assert_eq!(turned.transposed(rows.len()), matrix);
+            prop_assert_eq!(transposed.transposed(rows.len()), matrix);
         }
     }
 }

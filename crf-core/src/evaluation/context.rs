@@ -11,11 +11,12 @@ use crate::learning::learner::{Problem, Trace, bind_under};
 use crate::models::constraints::Forbidden;
 use crate::models::model::Model;
 
-/// An evaluation, and all that a metric may ask for beyond it, computed when it is asked for and once.
+/// Context of a metric: an evaluation, and further answers that are computed at the first request
+/// and kept.
 #[derive(Debug)]
 pub struct EvaluationContext<'a> {
     answers: Evaluation,
-    source: Option<Source<'a>>,
+    source: Option<EvaluatedModel<'a>>,
     reference_inference: Option<&'a dyn Inference>,
     trace: Option<&'a Trace>,
     reference: OnceCell<Evaluation>,
@@ -23,9 +24,9 @@ pub struct EvaluationContext<'a> {
     parameters: OnceCell<Vec<(String, f64)>>,
 }
 
-/// The model and the data of an evaluation.
+/// Model and data of an evaluation.
 #[derive(Debug, Clone, Copy)]
-struct Source<'a> {
+struct EvaluatedModel<'a> {
     model: &'a dyn Model,
     encoded: &'a EncodedDataset,
     inference: &'a dyn Inference,
@@ -41,21 +42,21 @@ impl<'a> EvaluationContext<'a> {
         inference: &'a dyn Inference,
         decode: Decode,
     ) -> Result<Self> {
-        EvaluationContext::from_source(Source { model, encoded, inference, forbidden: None, decode })
+        EvaluationContext::from_model(EvaluatedModel { model, encoded, inference, forbidden: None, decode })
     }
 
-    fn from_source(source: Source<'a>) -> Result<Self> {
-        let Source { model, encoded, inference, forbidden, decode } = source;
+    fn from_model(source: EvaluatedModel<'a>) -> Result<Self> {
+        let EvaluatedModel { model, encoded, inference, forbidden, decode } = source;
         let answers = evaluate_under(forbidden, model, encoded, inference, decode)?;
         Ok(EvaluationContext { source: Some(source), ..answers.into() })
     }
 
-    /// Adds an inference to compare the answers with.
+    /// Adds a reference inference to compare the answers with.
     pub fn with_reference_inference(self, reference_inference: Option<&'a dyn Inference>) -> Self {
         EvaluationContext { reference_inference, ..self }
     }
 
-    /// Adds answers to compare with.
+    /// Adds reference answers to compare with.
     pub fn with_reference(self, reference: Evaluation) -> Self {
         EvaluationContext { reference: reference.into(), ..self }
     }
@@ -70,26 +71,26 @@ impl<'a> EvaluationContext<'a> {
         EvaluationContext { trace, ..self }
     }
 
-    /// The answers of the reference inference for the same model and data.
+    /// Answers of the reference inference for the same model and data.
     pub fn reference(&self) -> Result<&Evaluation> {
         let none = || Error::data("there is no reference inference to compare the answers with");
-        once(&self.reference, || {
-            let Source { model, encoded, forbidden, decode, .. } = self.source.ok_or_else(none)?;
+        get_or_compute(&self.reference, || {
+            let EvaluatedModel { model, encoded, forbidden, decode, .. } = self.source.ok_or_else(none)?;
             evaluate_under(forbidden, model, encoded, self.reference_inference.ok_or_else(none)?, decode)
         })
     }
 
-    /// The probabilities of the answers, and those of the reference inference.
+    /// Probabilities of the answers, and those of the reference inference.
     pub fn compared(&self) -> Result<(&Probabilities, &Probabilities)> {
         let reference = self.reference()?;
         Ok((self.probabilities()?, reference.probabilities()?))
     }
 
-    /// The most likely labelling of each sequence as a whole, however the answers were decoded.
+    /// Most likely labelling of each sequence as a whole, whatever decoding the answers used.
     pub fn viterbi(&self) -> Result<&[Label]> {
         let none = || Error::data("the labels that are most likely as a whole were not looked for");
-        let labels = once(&self.viterbi, || {
-            let Source { model, encoded, inference, forbidden, .. } = self.source.ok_or_else(none)?;
+        let labels = get_or_compute(&self.viterbi, || {
+            let EvaluatedModel { model, encoded, inference, forbidden, .. } = self.source.ok_or_else(none)?;
             let bound = bind_under(forbidden, model, encoded)?;
             let found = predict(&*bound, encoded, inference, Query::Labels(Decode::Viterbi))?;
             Ok(found.into_iter().flat_map(|prediction| prediction.labels).collect())
@@ -97,18 +98,19 @@ impl<'a> EvaluationContext<'a> {
         labels.map(Vec::as_slice)
     }
 
-    /// The parameters of the model in words, with their values.
+    /// Parameters of the model: names and values.
     pub fn parameters(&self) -> Result<&[(String, f64)]> {
         let none = || Error::data("the model is not known, so it has no parameters to be shown");
-        let parameters = once(&self.parameters, || {
-            let (source, mut parameters) = (self.source.ok_or_else(none)?, Vec::new());
+        let parameters = get_or_compute(&self.parameters, || {
+            let source = self.source.ok_or_else(none)?;
+            let mut parameters = Vec::new();
             source.model.describe(usize::MAX, &mut |name, value| parameters.push((name.to_owned(), value)));
             Ok(parameters)
         });
         parameters.map(Vec::as_slice)
     }
 
-    /// The course of training.
+    /// Course of training.
     pub fn trace(&self) -> Result<&Trace> {
         self.trace.ok_or_else(|| Error::data("how the model was trained is not known"))
     }
@@ -123,12 +125,12 @@ impl<'a> Problem<'a> {
         decode: Decode,
     ) -> Result<EvaluationContext<'a>> {
         let Problem { inference, forbidden, .. } = *self;
-        EvaluationContext::from_source(Source { model, encoded, inference, forbidden, decode })
+        EvaluationContext::from_model(EvaluatedModel { model, encoded, inference, forbidden, decode })
     }
 }
 
-/// The content of a cell, computed if it is empty.
-fn once<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> Result<T>) -> Result<&T> {
+/// Returns the content of a cell, and computes it first if it is empty.
+fn get_or_compute<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(known) = cell.get() {
         return Ok(known);
     }
@@ -136,7 +138,7 @@ fn once<T>(cell: &OnceCell<T>, compute: impl FnOnce() -> Result<T>) -> Result<&T
     Ok(cell.get_or_init(|| computed))
 }
 
-/// Answers alone: metrics that ask for more are refused.
+/// Context of answers alone: metrics that ask for more return an error.
 impl From<Evaluation> for EvaluationContext<'_> {
     fn from(answers: Evaluation) -> Self {
         EvaluationContext {

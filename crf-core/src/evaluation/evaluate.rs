@@ -14,56 +14,57 @@ use crate::learning::learner::{Problem, bind_under};
 use crate::models::constraints::Forbidden;
 use crate::models::model::Model;
 
-/// Predictions for labelled data, from which every metric is computed.
+/// Evaluation: predictions for labelled data, from which every metric is computed.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
-    /// The data with their true labels.
+    /// Data with their true labels.
     pub data: Arc<Dataset>,
-    /// The predicted label of each position.
+    /// Predicted label of each position.
     pub predicted: Vec<Label>,
     /// Probabilities of labels; `None` if the inference finds labellings only.
     pub probabilities: Option<Probabilities>,
-    /// The features of the model; `None` if it is not log-linear.
+    /// Features of the model; `None` if it is not log-linear.
     pub map: Option<Arc<FeatureMap>>,
 }
 
 /// Probabilities of the labels of evaluated data.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Probabilities {
-    /// log p(y | x) of each sequence's known labels.
+    /// Log-likelihood log p(y | x) of each sequence's known labels.
     pub log_likelihood: Vec<f64>,
-    /// log Z of each sequence, and what it is worth.
+    /// Log normaliser of each sequence, with its quality.
     pub log_z: Vec<LogZ>,
-    /// The probability of each label, position by position; the shapes of the data give the offsets.
+    /// Probability of each label, position by position; the shapes of the data give the offsets.
     pub marginals: Vec<f64>,
 }
 
 impl Evaluation {
-    /// The true and the predicted label of every labelled position.
+    /// True and predicted label of every labelled position.
     pub fn pairs(&self) -> impl Iterator<Item = (Label, Label)> {
         self.pairs_with(&self.predicted)
     }
 
-    /// The true label of every labelled position, and its label in another labelling.
+    /// True label of every labelled position, and its label in another labelling.
     pub fn pairs_with(&self, labels: &[Label]) -> impl Iterator<Item = (Label, Label)> {
         let pairs = self.data.labels().iter().zip(labels);
         pairs.filter_map(|(truth, &label)| Some(((*truth)?, label)))
     }
 
-    /// The probabilities, or an error that says why there are none.
+    /// Probabilities of labels, or an error that says why there are none.
     pub fn probabilities(&self) -> Result<&Probabilities> {
         let none = "the inference finds labellings only, so neither log Z nor marginals are known";
         self.probabilities.as_ref().ok_or_else(|| Error::data(none))
     }
 
-    /// The probability of each position's predicted label.
+    /// Probability of each position's predicted label.
     pub fn confidence(&self) -> Result<Vec<f64>> {
         let mut marginals = &self.probabilities()?.marginals[..];
         let mut confidence = Vec::with_capacity(self.predicted.len());
         for i in 0..self.data.len() {
-            let (shape, given) = (self.data.shape(i), &self.predicted[self.data.range(i)]);
-            confidence
-                .extend(given.iter().enumerate().map(|(n, &y)| marginals[shape.node_offset(n) + y as usize]));
+            let (shape, predicted) = (self.data.shape(i), &self.predicted[self.data.range(i)]);
+            confidence.extend(
+                predicted.iter().enumerate().map(|(n, &y)| marginals[shape.node_offset(n) + y as usize]),
+            );
             marginals = &marginals[shape.node_offset(shape.n_nodes())..];
         }
         Ok(confidence)
@@ -72,7 +73,7 @@ impl Evaluation {
 
 /// Labels every sequence of an encoded dataset and scores its true labels, on all threads.
 ///
-/// An inference that finds labellings only can decode them as a whole; then nothing is scored.
+/// An inference that finds labellings only can decode sequences as a whole; then nothing is scored.
 pub fn evaluate(
     model: &dyn Model,
     encoded: &EncodedDataset,
@@ -106,10 +107,11 @@ pub(crate) fn evaluate_under(
     let bound = bind_under(forbidden, model, encoded)?;
     let is_scored = inference.as_marginals().is_some();
     let answers = for_each_sequence(&*bound, encoded, inference, |i, p, scratch| {
-        let whole = (decode == Decode::Viterbi).then(|| viterbi(inference, p, scratch)).transpose()?;
+        let viterbi_labels =
+            (decode == Decode::Viterbi).then(|| viterbi(inference, p, scratch)).transpose()?;
         let mut node = Vec::new();
         let log_z = is_scored.then(|| marginals(inference, p, &mut node, scratch)).transpose()?;
-        let labels = whole.unwrap_or_else(|| most_likely(p, &node));
+        let labels = viterbi_labels.unwrap_or_else(|| most_likely(p, &node));
         let Some(log_z) = log_z else { return Ok((labels, None)) };
         let truth = &encoded.data().labels()[encoded.data().range(i)];
         let log_known = log_score(inference, p, truth, scratch)?;
@@ -129,7 +131,7 @@ pub(crate) fn evaluate_under(
     Ok(Evaluation { data: encoded.data().clone(), predicted, probabilities, map })
 }
 
-/// log Σ exp(score) over the labellings that agree with the known labels.
+/// Log sum of exp(score) over the labellings that agree with the known labels.
 fn log_score(
     inference: &dyn Inference,
     p: &mut Potentials<'_>,
@@ -137,7 +139,7 @@ fn log_score(
     scratch: &mut Scratch,
 ) -> Result<f64> {
     match known.iter().copied().collect::<Option<Vec<Label>>>() {
-        // A label that the model does not have is impossible to it.
+        // A label that the model does not have is impossible under it.
         _ if known.iter().flatten().any(|&label| Dataset::is_foreign(label)) => Ok(f64::NEG_INFINITY),
         Some(labels) => Ok(p.score(&labels)),
         None => {

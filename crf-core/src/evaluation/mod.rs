@@ -1,8 +1,16 @@
-//! Predictions, and numbers that say how good they are; the trait `Metric`.
+//! Evaluation: predictions, and metrics of their quality; the trait `Metric`.
 //!
-//! Start with `predict.rs`, the loop that labels data. `evaluate.rs` compares its answers with the true labels,
-//! `context.rs` gives metrics what they ask for beyond that, and the plugins are in `metrics`. This room may use
-//! everything else in the crate.
+//! `predict.rs` is the one loop that labels data, on all threads. `evaluate.rs` compares its
+//! answers with the true labels. `context.rs` gives metrics what they ask for beyond that, such as
+//! the answers of a reference inference, computed at the first request. The metrics are plugins in
+//! `metrics`.
+//!
+//! **Probabilities are optional.** An `Evaluation` always has labels; it has log Z and marginals if
+//! the inference computes them. Decodings and metrics say what they need (`Decode::check`,
+//! `Metric::check`), and a config that asks for more is refused before anything is trained. A
+//! reference is another `Evaluation` of the same model.
+//!
+//! This room may use everything else in the crate but `pipeline`. Start with `predict.rs`.
 
 pub(crate) mod context;
 pub(crate) mod evaluate;

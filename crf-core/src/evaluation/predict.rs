@@ -10,19 +10,19 @@ use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
 use crate::models::model::BoundModel;
 
-/// The labelling that is the answer.
+/// Decoding: the labelling that is predicted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decode {
-    /// The most likely labelling as a whole: fewest wrong sequences.
+    /// Most likely labelling as a whole: minimises the number of wrong sequences.
     Viterbi,
-    /// The most likely label of each position: fewest wrong positions.
+    /// Most likely label of each position: minimises the number of wrong positions.
     #[default]
     Posterior,
 }
 
 impl Decode {
-    /// Refuses an inference that cannot decode so, before anything is trained.
+    /// Rejects an inference that cannot decode in this way, before anything is trained.
     pub fn check(self, inference: &dyn Inference) -> Result<()> {
         match self {
             Decode::Viterbi => Ok(()),
@@ -34,25 +34,25 @@ impl Decode {
     }
 }
 
-/// A question about each sequence.
+/// Question about each sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Query {
-    /// The labels of this decoding.
+    /// Labels of this decoding.
     Labels(Decode),
-    /// The same labels, and all marginals.
+    /// Labels of this decoding, and all marginals.
     Marginals(Decode),
-    /// The k most likely labellings.
+    /// The `k` most likely labellings.
     Best(usize),
 }
 
-/// The answer for one sequence.
+/// Answer for one sequence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prediction {
-    /// The label of each position.
+    /// Label of each position.
     pub labels: Vec<Label>,
-    /// The probability of each label at each position, one position after the other, if they were asked for.
+    /// Probability of each label at each position, position by position, if requested.
     pub marginals: Vec<f64>,
-    /// The most likely labellings with their probabilities, if they were asked for.
+    /// Most likely labellings with their probabilities, if requested.
     pub best: Vec<(f64, Vec<Label>)>,
 }
 
@@ -106,11 +106,11 @@ pub(crate) fn for_each_sequence<A: Send>(
             answer(i, &mut p, scratch).map_err(|error| error.at(format!("sequence {}", i + 1)))
         },
     );
-    // Collected first, so that the first error in the order of sequences is the one that is told.
+    // Collected first, so that the error returned is that of the first sequence.
     answers.collect::<Vec<Result<A>>>().into_iter().collect()
 }
 
-/// The most likely labelling as a whole.
+/// Most likely labelling as a whole.
 pub(crate) fn viterbi(
     inference: &dyn Inference,
     p: &Potentials<'_>,
@@ -132,7 +132,7 @@ pub(crate) fn marginals(
     inference.infer(p, &mut Beliefs { node, edge: EdgeBeliefs::None }, scratch)
 }
 
-/// The label with the largest marginal at each node; the first of several equal ones.
+/// Label with the largest marginal at each node; the first of equals.
 pub(crate) fn most_likely(p: &Potentials<'_>, node: &[f64]) -> Vec<Label> {
     let shape = p.shape();
     let label = |n: usize| {

@@ -7,14 +7,15 @@ use crate::data::dataset::Dataset;
 use crate::data::schema::Schema;
 use crate::data::sparse_rows::SparseRows;
 use crate::error::{Error, Result};
-use crate::features::encoding_chunks::{Encoded, EncodingChunk, EncodingChunks};
+use crate::features::encoding_chunks::{EncodedEntry, EncodingChunk, EncodingChunks};
 use crate::features::feature_map::FeatureMap;
-use crate::features::spec::FittedEntry;
+use crate::features::fitted_entry::FittedEntry;
 
-/// Encoded data: every observation function's value at every node and edge, computed once.
+/// Encoded dataset: the value of every observation function at every node and edge, computed once.
 ///
-/// Functions with one value everywhere stand in `base` and cost nothing per position. Edges with equal rows share
-/// one row, so transition weights that do not look at the observations need one table for the whole corpus.
+/// Constant functions, with one value everywhere, are stored apart and cost nothing per position.
+/// Edges with equal rows share one row, so transition weights that do not depend on the
+/// observations need one table for the whole dataset.
 #[derive(Debug, Clone)]
 pub struct EncodedDataset {
     data: Arc<Dataset>,
@@ -27,9 +28,9 @@ pub struct EncodedDataset {
     relation_of_row: Vec<u16>, // [distinct rows]
 }
 
-/// What tells rows of edges apart: their relation and the bits of their entries.
+/// Key of a row of edges: the relation and the bits of the entries.
 type Key = (u16, Vec<(u32, u64)>);
-/// The number of each distinct row of edges.
+/// Index of each distinct row of edges.
 type KnownRows = HashMap<Key, u32>;
 
 fn key(relation: u16, entries: impl Iterator<Item = (u32, f64)>) -> Key {
@@ -37,19 +38,19 @@ fn key(relation: u16, entries: impl Iterator<Item = (u32, f64)>) -> Key {
 }
 
 impl EncodedDataset {
-    /// Encodes on all threads, and tells `progress` how many positions are done.
+    /// Encodes on all threads, and reports to `progress` the number of encoded positions.
     ///
-    /// Pieces are cut by the data and the functions alone and joined in order: the same bits at any number of threads. No
-    /// more of them are in memory than all threads work on.
+    /// Chunks depend on the data and the functions alone and are joined in order: the same bits at
+    /// any number of threads. Only the chunks that all threads work on are in memory at once.
     pub(crate) fn encode(
         data: Arc<Dataset>,
         state: &[FittedEntry],
         transition: &[FittedEntry],
         progress: &mut dyn FnMut(usize),
     ) -> Result<Self> {
-        let (constant_state, state_at) = base(state, data.schema());
-        let (constant_transition, transition_at) = base(transition, data.schema());
-        let mut corpus = EncodedDataset {
+        let (constant_state, state_offsets) = constants_and_offsets(state, data.schema());
+        let (constant_transition, transition_offsets) = constants_and_offsets(transition, data.schema());
+        let mut result = EncodedDataset {
             nodes: SparseRows::default(),
             constant_state,
             edge_rows: SparseRows::default(),
@@ -59,82 +60,90 @@ impl EncodedDataset {
             relation_of_row: Vec::new(),
             data: data.clone(),
         };
-        let n_functions = (state_at[state.len()] + transition_at[transition.len()]) as usize;
-        let pieces = EncodingChunks::new(&data, state.iter().chain(transition), n_functions);
+        let n_functions = (state_offsets[state.len()] + transition_offsets[transition.len()]) as usize;
+        let chunks = EncodingChunks::new(&data, state.iter().chain(transition), n_functions);
         let mut known = KnownRows::new();
-        for batch in pieces.batches(rayon::current_num_threads()) {
-            let encoded = batch.par_iter().map(|piece| {
-                let of = |parts, at| piece.encode(parts, at, &data);
-                Ok((of(state, &state_at)?, of(transition, &transition_at)?))
+        for batch in chunks.batches(rayon::current_num_threads()) {
+            let encoded = batch.par_iter().map(|chunk| {
+                let encode = |entries, offsets| chunk.encode(entries, offsets, &data);
+                Ok((encode(state, &state_offsets)?, encode(transition, &transition_offsets)?))
             });
-            for (piece, encoded) in batch.iter().zip(encoded.collect::<Vec<Result<_>>>()) {
+            for (chunk, encoded) in batch.iter().zip(encoded.collect::<Vec<Result<_>>>()) {
                 let (nodes, edges) = encoded?;
-                corpus.append(piece, &nodes, &edges, &mut known);
-                progress(corpus.nodes.len());
+                result.append(chunk, &nodes, &edges, &mut known);
+                progress(result.nodes.len());
             }
         }
-        Ok(corpus)
+        Ok(result)
     }
 
-    /// Adds the rows of a piece.
-    fn append(&mut self, piece: &EncodingChunk, nodes: &[Encoded], edges: &[Encoded], known: &mut KnownRows) {
+    /// Appends the rows of a chunk.
+    fn append(
+        &mut self,
+        chunk: &EncodingChunk,
+        nodes: &[EncodedEntry],
+        edges: &[EncodedEntry],
+        known: &mut KnownRows,
+    ) {
         let data = self.data.clone();
-        let shape = data.shape(piece.sequence);
-        for t in piece.positions.clone() {
-            self.nodes.push(row(nodes, shape.kind(t), t - piece.from));
+        let shape = data.shape(chunk.sequence);
+        for t in chunk.positions.clone() {
+            self.nodes.push(row(nodes, shape.kind(t), t - chunk.from));
         }
-        for e in piece.edges(&shape) {
+        for e in chunk.edges(&shape) {
             let (relation, head) = (shape.relation(e), shape.ends(e).1);
             // Zeros, of either sign, must not keep equal rows apart.
-            let entries = row(edges, relation, head - piece.from).filter(|&(_, value)| value != 0.0);
+            let entries = row(edges, relation, head - chunk.from).filter(|&(_, value)| value != 0.0);
             let entries: Vec<(u32, f64)> = entries.collect();
             let next = self.relation_of_row.len() as u32;
-            let number = *known.entry(key(relation, entries.iter().copied())).or_insert(next);
-            if number == next {
+            let index = *known.entry(key(relation, entries.iter().copied())).or_insert(next);
+            if index == next {
                 self.edge_rows.push(entries);
                 self.relation_of_row.push(relation);
             }
-            self.row_of_edge.push(number);
+            self.row_of_edge.push(index);
         }
-        if piece.positions.end == shape.n_nodes() {
+        if chunk.positions.end == shape.n_nodes() {
             self.edge_starts.push(self.row_of_edge.len());
         }
     }
 
-    /// The same encoded data, with other weights of the sequences.
+    /// Copies the encoded data and gives sequence `i` the weight `weight(i)`.
     pub fn reweighted(&self, weight: impl FnMut(usize) -> f64) -> Result<Self> {
         Ok(EncodedDataset { data: Arc::new(self.data.reweighted(weight)?), ..self.clone() })
     }
 
-    /// Calls `see` with every state function that is not zero somewhere, the kind of node, and the label there.
-    pub(crate) fn see_states(&self, see: &mut dyn FnMut(u32, u16, u32)) {
+    /// Calls `visit` with (function, kind of node, label) for every non-zero state function at
+    /// every labelled position.
+    pub(crate) fn visit_states(&self, visit: &mut dyn FnMut(u32, u16, u32)) {
         for i in 0..self.len() {
             let (shape, range) = (self.data.shape(i), self.data.range(i));
             for (n, t) in range.enumerate() {
                 if let Some(label) = self.data.labels()[t] {
-                    self.nodes.for_each(t, |g, _| see(g, shape.kind(n), label));
-                    self.constant_state.iter().for_each(|&(g, _)| see(g, shape.kind(n), label));
+                    self.nodes.for_each(t, |g, _| visit(g, shape.kind(n), label));
+                    self.constant_state.iter().for_each(|&(g, _)| visit(g, shape.kind(n), label));
                 }
             }
         }
     }
 
-    /// Calls `see` with every transition function that is not zero somewhere, the relation, and the labels there.
-    pub(crate) fn see_transitions(&self, see: &mut dyn FnMut(u32, u16, u32)) {
+    /// Calls `visit` with (function, relation, pair of labels) for every non-zero transition
+    /// function at every edge with two labelled ends.
+    pub(crate) fn visit_transitions(&self, visit: &mut dyn FnMut(u32, u16, u32)) {
         for i in 0..self.len() {
             let (shape, labels) = (self.data.shape(i), &self.data.labels()[self.data.range(i)]);
             for (e, &row) in self.edge_row_indices(i).iter().enumerate() {
                 let ((u, v), relation) = (shape.ends(e), shape.relation(e));
                 if let (Some(before), Some(now)) = (labels[u], labels[v]) {
                     let pair = before * shape.card(v) as u32 + now;
-                    self.edge_rows.for_each(row as usize, |g, _| see(g, relation, pair));
-                    self.constant_transition.iter().for_each(|&(g, _)| see(g, relation, pair));
+                    self.edge_rows.for_each(row as usize, |g, _| visit(g, relation, pair));
+                    self.constant_transition.iter().for_each(|&(g, _)| visit(g, relation, pair));
                 }
             }
         }
     }
 
-    /// Rejects a model that was made for another schema.
+    /// Rejects a model of another schema.
     pub fn require(&self, schema: &Arc<Schema>) -> Result<()> {
         if self.data.schema() != schema {
             return Err(Error::data("the model was made for other channels or labels than the data have"));
@@ -142,26 +151,29 @@ impl EncodedDataset {
         Ok(())
     }
 
-    /// One of so many equal parts of the sequences, which are counted from 1.
+    /// Part number `part` of `of` equal parts of the sequences, counted from 1.
     pub fn part(&self, part: usize, of: usize) -> Result<EncodedDataset> {
         Ok(self.subset(&self.data.part(part, of)?.collect::<Vec<usize>>()))
     }
 
-    /// Some of the sequences, by number, encoded as they are here.
+    /// Copies the sequences with the given indices, encoded as they are here.
     pub fn subset(&self, sequences: &[usize]) -> EncodedDataset {
-        let (mut nodes, mut row_of_edge, mut edge_starts) = (SparseRows::default(), Vec::new(), vec![0]);
-        // Rows that only other sequences have stay behind: every one of them costs a table under each weight vector.
-        let (mut edge_rows, mut relation_of_row) = (SparseRows::default(), Vec::new());
+        let mut nodes = SparseRows::default();
+        let mut row_of_edge = Vec::new();
+        let mut edge_starts = vec![0];
+        // Rows of other sequences only are omitted: every row costs a table for each weight vector.
+        let mut edge_rows = SparseRows::default();
+        let mut relation_of_row = Vec::new();
         let mut known = vec![None; self.edge_rows.len()];
         for &i in sequences {
             self.data.range(i).for_each(|t| nodes.push_row(&self.nodes, t));
             for &row in self.edge_row_indices(i) {
-                let number = known[row as usize].get_or_insert_with(|| {
+                let index = known[row as usize].get_or_insert_with(|| {
                     edge_rows.push_row(&self.edge_rows, row as usize);
                     relation_of_row.push(self.relation_of_row[row as usize]);
                     relation_of_row.len() as u32 - 1
                 });
-                row_of_edge.push(*number);
+                row_of_edge.push(*index);
             }
             edge_starts.push(row_of_edge.len());
         }
@@ -177,18 +189,21 @@ impl EncodedDataset {
         }
     }
 
-    /// The same data as a model of few features needs them: without the functions of which `map` has no feature.
+    /// Copies the data without the functions that have no feature in `map`.
     ///
-    /// Functions keep their numbers. Edges that differ only in what is left out share a row, and so a table.
+    /// Functions keep their indices. Edges that differ in omitted functions only share a row, and
+    /// so a table.
     pub fn restricted(&self, map: &FeatureMap) -> EncodedDataset {
         let has_state = |g: u32| !map.state().range(g).is_empty();
         let has_transition = |g: u32| !map.transition().range(g).is_empty();
-        let (mut edge_rows, mut relation_of_row, mut known) =
-            (SparseRows::default(), Vec::new(), KnownRows::new());
-        let numbers: Vec<u32> = (0..self.edge_rows.len())
+        let mut edge_rows = SparseRows::default();
+        let mut relation_of_row = Vec::new();
+        let mut known = KnownRows::new();
+        let indices: Vec<u32> = (0..self.edge_rows.len())
             .map(|row| {
                 let entries = self.edge_rows.row(row).filter(|&(g, _)| has_transition(g));
-                let (relation, next) = (self.relation_of_row[row], relation_of_row.len() as u32);
+                let relation = self.relation_of_row[row];
+                let next = relation_of_row.len() as u32;
                 *known.entry(key(relation, entries.clone())).or_insert_with(|| {
                     edge_rows.push(entries);
                     relation_of_row.push(relation);
@@ -207,76 +222,79 @@ impl EncodedDataset {
                 .copied()
                 .filter(|&(g, _)| has_transition(g))
                 .collect(),
-            row_of_edge: self.row_of_edge.iter().map(|&row| numbers[row as usize]).collect(),
+            row_of_edge: self.row_of_edge.iter().map(|&row| indices[row as usize]).collect(),
             edge_starts: self.edge_starts.clone(),
             relation_of_row,
         }
     }
 
-    /// The raw data.
+    /// Raw data.
     pub fn data(&self) -> &Arc<Dataset> {
         &self.data
     }
 
-    /// How many sequences there are.
+    /// Number of sequences.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
-    /// Whether there is no sequence.
+    /// True if there is no sequence.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// The rows of all positions, of the state functions that are not constant.
+    /// Rows of all positions: the values of the state functions that are not constant.
     pub fn nodes(&self) -> &SparseRows {
         &self.nodes
     }
 
-    /// The constant state functions.
+    /// Constant state functions with their values.
     pub fn constant_state(&self) -> &[(u32, f64)] {
         &self.constant_state
     }
 
-    /// The distinct rows of all edges, of the transition functions that are not constant.
+    /// Distinct rows of all edges: the values of the transition functions that are not constant.
     pub fn edge_rows(&self) -> &SparseRows {
         &self.edge_rows
     }
 
-    /// The constant transition functions.
+    /// Constant transition functions with their values.
     pub fn constant_transition(&self) -> &[(u32, f64)] {
         &self.constant_transition
     }
 
-    /// The row of each edge of sequence `i`.
+    /// Index in [`EncodedDataset::edge_rows`] of each edge of sequence `i`.
     pub fn edge_row_indices(&self, i: usize) -> &[u32] {
         &self.row_of_edge[self.edge_starts[i]..self.edge_starts[i + 1]]
     }
 
-    /// How many edges all sequences have together.
+    /// Number of edges of all sequences together.
     pub fn n_edges(&self) -> usize {
         self.row_of_edge.len()
     }
 
-    /// The relation of the edges that have each distinct row.
+    /// Relation of the edges of each distinct row.
     pub fn relation_of_row(&self) -> &[u16] {
         &self.relation_of_row
     }
 }
 
-/// The constant functions with their values, and the number of each part's first function, and of one past all.
-fn base(parts: &[FittedEntry], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
-    let (mut base, mut at, mut next) = (Vec::new(), vec![0], 0);
-    for FittedEntry { encoder, .. } in parts {
+/// Constant functions with their values, and the index of each entry's first function, with the
+/// number of functions at the end.
+fn constants_and_offsets(entries: &[FittedEntry], schema: &Schema) -> (Vec<(u32, f64)>, Vec<u32>) {
+    let mut all_constants = Vec::new();
+    let mut offsets = vec![0];
+    let mut next = 0;
+    for FittedEntry { encoder, .. } in entries {
         let (len, constants) = encoder.constants(schema);
-        base.extend(constants.into_iter().map(|(g, value)| (next + g, value)));
+        all_constants.extend(constants.into_iter().map(|(g, value)| (next + g, value)));
         next += len as u32;
-        at.push(next);
+        offsets.push(next);
     }
-    (base, at)
+    (all_constants, offsets)
 }
 
-fn row(blocks: &[Encoded], owner: u16, t: usize) -> impl Iterator<Item = (u32, f64)> {
-    let mine = blocks.iter().filter(move |of| of.owner == owner);
-    mine.flat_map(move |of| of.block.row(t).map(move |(g, value)| (of.first + g, value)))
+fn row(entries: &[EncodedEntry], scope: u16, t: usize) -> impl Iterator<Item = (u32, f64)> {
+    let in_scope = entries.iter().filter(move |entry| entry.scope == scope);
+    in_scope.flat_map(move |entry| entry.rows.row(t).map(move |(g, value)| (entry.first + g, value)))
 }

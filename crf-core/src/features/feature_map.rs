@@ -1,328 +1,36 @@
-use std::collections::HashMap;
-use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::packed_strings::PackedStrings;
 use crate::data::schema::Schema;
-use crate::error::{Error, Result};
-use crate::features::label_pattern::{LabelPattern, Labels};
-use crate::features::prototype::{Encoder, Observation};
-use crate::features::spec::{FittedEntry, FittedFeatures, Pairs};
-use crate::numeric::serde_numbers;
+use crate::error::Result;
+use crate::features::feature_set::FeatureSet;
+use crate::features::fitted_entry::FittedEntry;
 
-/// Which features a model has, in the order of their weights.
+/// Feature map: the features of a model, in the order of their weights.
 ///
-/// A feature ties an observation function to a label (state) or to a pair of labels (transition). Features stand
-/// in order of their function, so a feature's number is its place: the weights need no index.
+/// A feature ties an observation function to a label (state) or to a pair of labels (transition).
+/// Features are sorted by function, so a feature's index is its position: weights need no index of
+/// their own.
 ///
-/// Serialised it says only which targets each function has. All that is known of the functions stands in the fitted
-/// features that a model file has beside it, and [`FeatureMap::restore`] takes it from there.
+/// The serialised form holds only the targets of each function. All else about the functions is in
+/// the fitted features that a model file has beside it; [`FeatureMap::restore`] takes it from
+/// there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureMap {
-    #[serde(skip, default = "Schema::nothing")]
+    #[serde(skip, default = "Schema::empty")]
     schema: Arc<Schema>,
     state: FeatureSet,
     transition: FeatureSet,
 }
 
-/// The features of one kind of link, by observation function.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
-pub struct FeatureSet {
-    functions: Arc<Functions>,
-    starts: Vec<usize>, // [functions + 1]
-    targets: Vec<u32>,  // [features] label, or tail label · head labels + head label
-    #[serde(skip)]
-    factors: Option<Arc<[f64]>>, // [functions] of maps that live while training lasts; all are one otherwise
-}
-
-/// What is known of observation functions.
-#[derive(Debug, Clone)]
-struct Functions {
-    schema: Arc<Schema>,
-    encoders: Vec<Arc<dyn Encoder>>,
-    names: OnceLock<PackedStrings>, // spelt when they are first asked for
-    owners: Vec<u16>,               // kind of node, or relation
-    constant: Vec<bool>,            // whether it has one value everywhere
-    groups: Vec<u32>,               // which functions exclude each other; all different otherwise
-}
-
-impl Functions {
-    fn new(schema: &Arc<Schema>, parts: &[FittedEntry]) -> Result<Self> {
-        let (mut owners, mut constant, mut groups, mut n_groups) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        for FittedEntry { owner, encoder, .. } in parts {
-            if let Some(n) = encoder.plain() {
-                groups.extend((0..n).map(|_| fresh(&mut n_groups)));
-                constant.resize(groups.len(), false);
-            } else {
-                // Numbers of groups mean something within one encoder only.
-                let mut group_of = HashMap::new();
-                for Observation { group, constant: value, .. } in encoder.observations(schema) {
-                    constant.push(value.is_some());
-                    groups.push(match group {
-                        Some(group) => *group_of.entry(group).or_insert_with(|| fresh(&mut n_groups)),
-                        None => fresh(&mut n_groups),
-                    });
-                }
-            }
-            owners.resize(groups.len(), *owner);
-            if u32::try_from(groups.len()).is_err() {
-                return Err(Error::data("more than 2³² observation functions"));
-            }
-        }
-        let encoders = parts.iter().map(|part| part.encoder.clone()).collect();
-        Ok(Functions { schema: schema.clone(), encoders, names: OnceLock::new(), owners, constant, groups })
-    }
-
-    fn len(&self) -> usize {
-        self.owners.len()
-    }
-
-    fn names(&self) -> &PackedStrings {
-        self.names.get_or_init(|| {
-            let observations = self.encoders.iter().flat_map(|encoder| encoder.observations(&self.schema));
-            observations.map(|observation| observation.name).collect()
-        })
-    }
-}
-
-impl Default for Functions {
-    fn default() -> Self {
-        Functions {
-            schema: Schema::nothing(),
-            encoders: Vec::new(),
-            names: OnceLock::new(),
-            owners: Vec::new(),
-            constant: Vec::new(),
-            groups: Vec::new(),
-        }
-    }
-}
-
-impl PartialEq for Functions {
-    fn eq(&self, other: &Self) -> bool {
-        self.owners == other.owners
-            && self.constant == other.constant
-            && self.groups == other.groups
-            && self.names() == other.names()
-    }
-}
-
-/// Links as a file has them.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    #[serde(with = "serde_numbers")]
-    counts: Vec<u32>, // [functions] how many features each has
-    #[serde(with = "serde_numbers")]
-    targets: Vec<u32>,
-}
-
-impl From<FeatureSet> for Stored {
-    fn from(FeatureSet { starts, targets, .. }: FeatureSet) -> Self {
-        let counts = starts.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect();
-        Stored { counts, targets }
-    }
-}
-
-impl TryFrom<Stored> for FeatureSet {
-    type Error = Error;
-
-    fn try_from(Stored { counts, targets }: Stored) -> Result<Self> {
-        let starts = crate::data::graph::offsets(counts.iter().map(|&count| count as usize));
-        if starts[counts.len()] != targets.len() {
-            return Err(Error::data("the lists of a feature map do not fit each other"));
-        }
-        Ok(FeatureSet { functions: Arc::default(), starts, targets, factors: None })
-    }
-}
-
-/// What a feature is tied to.
+/// Target of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// A label of a node.
+    /// Label of a node.
     State(u32),
-    /// The labels at the tail and the head of an edge.
+    /// Labels at the tail and the head of an edge.
     Transition(u32, u32),
-}
-
-impl FeatureSet {
-    /// Ties every function to all its targets, or to those that fit its patterns; of these, where a config asks for
-    /// observed ones, to those with which `show` sees it, if there is something to show.
-    pub(crate) fn new(
-        schema: &Arc<Schema>,
-        parts: &[FittedEntry],
-        n_targets: impl Fn(u16) -> usize,
-        fitting: impl Fn(&LabelPattern, u16) -> Result<Vec<u32>>,
-        show: Option<impl FnOnce(&mut dyn FnMut(u32, u16, u32))>,
-    ) -> Result<Self> {
-        let functions = Functions::new(schema, parts)?;
-        let (n_functions, owners) = (functions.len(), &functions.owners);
-        let all = crate::data::graph::offsets(owners.iter().map(|&owner| n_targets(owner)));
-        let observed = parts.iter().flat_map(|part| {
-            let observed = part.pairs == Pairs::Observed && show.is_some();
-            std::iter::repeat_n(observed, part.encoder.constants(schema).0)
-        });
-        let observed: Vec<bool> = observed.collect();
-        // One bit for each function and target.
-        let mut seen = vec![0_u64; if observed.contains(&true) { all[n_functions].div_ceil(64) } else { 0 }];
-        if let Some(show) = show.filter(|_| !seen.is_empty()) {
-            show(&mut |g, owner, target| {
-                let bit = all[g as usize] + target as usize;
-                seen[bit / 64] |= u64::from(owners[g as usize] == owner) << (bit % 64);
-            });
-        }
-        let (mut starts, mut targets) = (vec![0], Vec::new());
-        for (g, patterns) in (0..n_functions).zip(patterns(schema, parts)) {
-            let keep = |target: &u32| {
-                let bit = all[g] + *target as usize;
-                !observed[g] || seen[bit / 64] >> (bit % 64) & 1 == 1
-            };
-            match patterns {
-                None => targets.extend((0..(all[g + 1] - all[g]) as u32).filter(keep)),
-                Some(patterns) => {
-                    let mut fit = Vec::new();
-                    for pattern in patterns {
-                        let place = || format!("labels of `{}`", functions.names().get(g));
-                        fit.extend(fitting(&pattern, owners[g]).map_err(|error| error.at(place()))?);
-                    }
-                    fit.sort_unstable();
-                    fit.dedup();
-                    targets.extend(fit.into_iter().filter(keep));
-                }
-            }
-            starts.push(targets.len());
-        }
-        Ok(FeatureSet { functions: functions.into(), starts, targets, factors: None })
-    }
-
-    /// Gives functions to links that were read from a file, if their targets exist.
-    fn restore(&mut self, functions: Functions, n_targets: impl Fn(u16) -> usize) -> Result<()> {
-        let same = functions.len() == self.n_observations();
-        let fits = |g: usize| {
-            let targets = &self.targets[self.starts[g]..self.starts[g + 1]];
-            let ascend = targets.windows(2).all(|pair| pair[0] < pair[1]);
-            ascend && targets.last().is_none_or(|&last| (last as usize) < n_targets(functions.owners[g]))
-        };
-        if !(same && (0..self.n_observations()).all(fits)) {
-            return Err(Error::data("the model has other features than those stored with it"));
-        }
-        self.functions = functions.into();
-        Ok(())
-    }
-
-    /// How many observation functions there are, with or without features.
-    pub fn n_observations(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// How many features there are.
-    pub fn len(&self) -> usize {
-        self.targets.len()
-    }
-
-    /// Whether there is no feature.
-    pub fn is_empty(&self) -> bool {
-        self.targets.is_empty()
-    }
-
-    /// The name of function `g`.
-    pub fn name(&self, g: u32) -> &str {
-        self.functions.names().get(g as usize)
-    }
-
-    /// The kind of node, or the relation, that function `g` belongs to.
-    pub fn owner(&self, g: u32) -> u16 {
-        self.functions.owners[g as usize]
-    }
-
-    /// Whether function `g` has one value everywhere.
-    pub fn is_constant(&self, g: u32) -> bool {
-        self.functions.constant[g as usize]
-    }
-
-    /// A number that function `g` shares with those it excludes.
-    pub fn group(&self, g: u32) -> u32 {
-        self.functions.groups[g as usize]
-    }
-
-    /// The features of function `g`.
-    #[inline]
-    pub fn range(&self, g: u32) -> Range<usize> {
-        self.starts[g as usize]..self.starts[g as usize + 1]
-    }
-
-    /// The targets of the features of function `g`, ascending.
-    #[inline]
-    pub fn targets(&self, g: u32) -> &[u32] {
-        &self.targets[self.range(g)]
-    }
-
-    /// By what the features of function `g` are multiplied.
-    #[inline]
-    pub fn factor(&self, g: u32) -> f64 {
-        self.factors.as_ref().map_or(1.0, |factors| factors[g as usize])
-    }
-
-    /// Adds to `scores`, by target, what function `g` with the given value is worth under weights `w`.
-    #[inline]
-    pub fn add_scores(&self, w: &[f64], g: u32, value: f64, scores: &mut [f64]) {
-        let (range, value) = (self.range(g), value * self.factor(g));
-        if range.len() == scores.len() {
-            // Targets ascend, so these are all there are.
-            scores.iter_mut().zip(&w[range]).for_each(|(score, weight)| *score += value * weight);
-            return;
-        }
-        for (&target, weight) in self.targets[range.clone()].iter().zip(&w[range]) {
-            scores[target as usize] += value * weight;
-        }
-    }
-
-    /// Adds to the features of function `g` its value times the belief in their targets.
-    #[inline]
-    pub fn add_expectation(&self, g: u32, value: f64, belief: &[f64], out: &mut [f64]) {
-        let (range, value) = (self.range(g), value * self.factor(g));
-        for (&target, out) in self.targets[range.clone()].iter().zip(&mut out[range]) {
-            *out += value * belief[target as usize];
-        }
-    }
-
-    /// The feature of function `g` that has the given target, if there is one.
-    #[inline]
-    pub fn find(&self, g: u32, target: u32) -> Option<usize> {
-        let range = self.range(g);
-        // Targets of one function ascend.
-        self.targets[range.clone()].binary_search(&target).ok().map(|k| range.start + k)
-    }
-
-    fn observation_of(&self, feature: usize) -> u32 {
-        (self.starts.partition_point(|&start| start <= feature) - 1) as u32
-    }
-
-    fn narrow(&self, mut keep: impl FnMut(usize) -> bool) -> FeatureSet {
-        let (mut starts, mut targets) = (vec![0], Vec::new());
-        for g in 0..self.n_observations() as u32 {
-            let range = self.range(g);
-            targets.extend(range.filter(|&k| keep(k)).map(|k| self.targets[k]));
-            starts.push(targets.len());
-        }
-        FeatureSet { functions: self.functions.clone(), starts, targets, factors: self.factors.clone() }
-    }
-}
-
-/// The labels that each function can be tied to.
-fn patterns<'a>(schema: &'a Schema, parts: &'a [FittedEntry]) -> impl Iterator<Item = Labels> + 'a {
-    parts.iter().flat_map(|FittedEntry { encoder, .. }| match encoder.plain() {
-        Some(n) => vec![None; n],
-        None => encoder.observations(schema).into_iter().map(|observation| observation.labels).collect(),
-    })
-}
-
-/// The next number.
-fn fresh(next: &mut u32) -> u32 {
-    *next += 1;
-    *next - 1
 }
 
 impl FeatureMap {
@@ -330,97 +38,101 @@ impl FeatureMap {
         FeatureMap { schema, state, transition }
     }
 
-    /// Makes a map that was read from a file whole again, with the fitted features it was made of.
-    pub fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
-        let (schema, [state, transition]) = (features.schema(), features.parts());
-        self.state.restore(Functions::new(schema, state)?, |kind| schema.n_labels(kind))?;
+    /// Reattaches the fitted functions of state and transition features after deserialisation.
+    pub(super) fn restore_entries(
+        &mut self,
+        schema: &Arc<Schema>,
+        [state, transition]: [&[FittedEntry]; 2],
+    ) -> Result<()> {
+        self.state.restore(schema, state, |kind| schema.n_labels(kind))?;
         let n_pairs = |relation| {
             let (rows, columns) = schema.table_shape(relation);
             rows * columns
         };
-        self.transition.restore(Functions::new(schema, transition)?, n_pairs)?;
+        self.transition.restore(schema, transition, n_pairs)?;
         self.schema = schema.clone();
         Ok(())
     }
 
-    /// What the features speak about.
+    /// Schema of the data that the features describe.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
-    /// The state features; the first weights are theirs.
+    /// State features; the first weights are theirs.
     pub fn state(&self) -> &FeatureSet {
         &self.state
     }
 
-    /// The transition features; the last weights are theirs.
+    /// Transition features; the last weights are theirs.
     pub fn transition(&self) -> &FeatureSet {
         &self.transition
     }
 
-    /// How many features, and so weights, there are.
+    /// Number of features, and so of weights.
     pub fn len(&self) -> usize {
         self.state.len() + self.transition.len()
     }
 
-    /// Whether there is no feature.
+    /// True if there is no feature.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The observation function of a feature among those of its link, and what it is tied to.
+    /// Observation function of a feature, as an index into its set, and the feature's target.
     pub fn feature(&self, feature: usize) -> (u32, Target) {
         match feature.checked_sub(self.state.len()) {
-            None => (self.state.observation_of(feature), Target::State(self.state.targets[feature])),
+            None => (self.state.function_of(feature), Target::State(self.state.target(feature))),
             Some(k) => {
-                let g = self.transition.observation_of(k);
-                let (_, columns) = self.schema.table_shape(self.transition.owner(g));
-                let pair = self.transition.targets[k] as usize;
+                let g = self.transition.function_of(k);
+                let (_, columns) = self.schema.table_shape(self.transition.scope(g));
+                let pair = self.transition.target(k) as usize;
                 (g, Target::Transition((pair / columns) as u32, (pair % columns) as u32))
             }
         }
     }
 
-    /// Whether a feature is an intercept (y = label), which penalties usually spare (Vail 2008, §2.4.3).
+    /// True if a feature is an intercept (y = label), which penalties usually spare (Vail 2008,
+    /// §2.4.3).
     pub fn is_intercept(&self, feature: usize) -> bool {
-        feature < self.state.len() && self.state.is_constant(self.state.observation_of(feature))
+        feature < self.state.len() && self.state.is_constant(self.state.function_of(feature))
     }
 
-    /// A feature as a sentence: `y=robot1 ∧ speed²`, `y'=rain ∧ y=sun`.
+    /// Name of a feature: `y=robot1 ∧ speed²`, `y'=rain ∧ y=sun`.
     pub fn name(&self, feature: usize) -> String {
         if self.schema.kinds().is_empty() {
             return format!("feature {feature}"); // of a map that is still to be restored
         }
         let (g, target) = self.feature(feature);
         let label = |kind: u16, label| self.schema.kinds()[kind as usize].labels.name(label);
-        let (links, target) = match target {
-            Target::State(y) => (&self.state, format!("y={}", label(self.state.owner(g), y))),
+        let (features, target) = match target {
+            Target::State(y) => (&self.state, format!("y={}", label(self.state.scope(g), y))),
             Target::Transition(before, now) => {
-                let relation = &self.schema.relations()[self.transition.owner(g) as usize];
-                let of = if self.schema.relations().len() > 1 {
+                let relation = &self.schema.relations()[self.transition.scope(g) as usize];
+                let prefix = if self.schema.relations().len() > 1 {
                     format!("{}: ", relation.name)
                 } else {
                     String::new()
                 };
                 let (before, now) = (label(relation.tail, before), label(relation.head, now));
-                (&self.transition, format!("{of}y'={before} ∧ y={now}"))
+                (&self.transition, format!("{prefix}y'={before} ∧ y={now}"))
             }
         };
-        match links.name(g) {
+        match features.name(g) {
             "1" => target,
             name => format!("{target} ∧ {name}"),
         }
     }
 
-    /// The same map with only some features, given by ascending indices.
+    /// Copies the map with only the features of the given ascending indices.
     pub fn narrow_to(&self, features: &[usize]) -> FeatureMap {
         let mut wanted = features.iter().peekable();
         self.narrow(|k| wanted.next_if_eq(&&k).is_some()).0
     }
 
-    /// The map of those features for which `keep` says yes, and their numbers in this map.
+    /// Map of the features for which `keep` is true, and their indices in this map.
     ///
-    /// Observation functions keep their numbers, so encoded data serve narrow and wide maps alike.
+    /// Observation functions keep their indices, so encoded data serve narrow and wide maps alike.
     pub fn narrow(&self, mut keep: impl FnMut(usize) -> bool) -> (FeatureMap, Vec<usize>) {
         let n_state = self.state.len();
         let mut kept = Vec::new();
@@ -434,9 +146,8 @@ impl FeatureMap {
         (FeatureMap { schema: self.schema.clone(), state, transition }, kept)
     }
 
-    /// The same map with the state features of each function multiplied by a factor.
-    pub fn times(mut self, factors: Vec<f64>) -> Self {
-        self.state.factors = Some(factors.into());
-        self
+    /// Copies the map with the state features of each function multiplied by a factor.
+    pub fn times(self, factors: Vec<f64>) -> Self {
+        FeatureMap { state: self.state.times(factors), ..self }
     }
 }

@@ -6,31 +6,31 @@ use crate::data::sparse_rows::SparseRows;
 use crate::error::Result;
 use crate::features::label_pattern::Labels;
 
-/// A rule that makes observation functions g(t, X); links then tie these to labels.
+/// Prototype: a rule that generates observation functions g(t, X), which features tie to labels.
 ///
-/// A prototype is fitted once, on training data (normalisation, thresholds by quantile), and the encoder that comes
-/// of it evaluates the same functions on any data of the same schema.
+/// A prototype is fitted once, on training data (normalisation, thresholds by quantile); the
+/// resulting encoder evaluates the same functions on any data of the same schema.
 #[typetag::serde(tag = "type")]
 pub trait Prototype: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
     fn check(&self) -> Result<()>;
-    /// Decides which observation functions there are.
+    /// Fits the observation functions on training data.
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>>;
 }
 
-/// Fitted observation functions; part of a saved model.
+/// Encoder: fitted observation functions; part of a saved model.
 #[typetag::serde(tag = "type")]
 pub trait Encoder: Debug + Send + Sync {
-    /// The functions, in the order of their numbers, for data of the schema they were fitted on.
+    /// Lists the functions, by index, for data of the schema they were fitted on.
     fn observations(&self, schema: &Schema) -> Vec<Observation>;
-    /// How many functions there are, if none is constant, none excludes another and all are for all labels: then nobody
-    /// needs to spell the names of many to know it.
-    fn plain(&self) -> Option<usize> {
+    /// Number of functions, if none is constant, none excludes another and all are for all labels:
+    /// then the names of many functions need not be spelt to know it. `None` otherwise.
+    fn n_plain_functions(&self) -> Option<usize> {
         None
     }
-    /// How many functions there are, and those that have one value everywhere.
+    /// Number of functions, and the constant ones with their values.
     fn constants(&self, schema: &Schema) -> (usize, Vec<(u32, f64)>) {
-        if let Some(n) = self.plain() {
+        if let Some(n) = self.n_plain_functions() {
             return (n, Vec::new());
         }
         let observations = self.observations(schema);
@@ -38,34 +38,36 @@ pub trait Encoder: Debug + Send + Sync {
             (0..).zip(&observations).filter_map(|(g, observation)| Some((g, observation.constant?)));
         (observations.len(), constants.collect())
     }
-    /// Rejects functions that were read from a file and cannot be evaluated on data of the schema beside them.
+    /// Rejects functions that were read from a file and cannot be evaluated on data of the given
+    /// schema.
     fn check(&self, _schema: &Schema) -> Result<()> {
         Ok(())
     }
-    /// How many positions before and after its own a value depends on, where that is known: then long sequences can be
-    /// encoded in pieces.
+    /// Reach: the numbers of positions before and after its own that a value depends on, if known.
+    /// Long sequences can then be encoded in chunks.
     fn reach(&self) -> Option<(usize, usize)> {
         None
     }
-    /// Adds one row per position of `x` to `out`, of the functions that are not constant.
+    /// Appends one row per position of `x` to `out`, of the functions that are not constant.
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows);
 }
 
-/// One observation function.
+/// Observation function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// Its name in words: `speed²`, `word=the`, `speed>0.2`.
+    /// Name in words: `speed²`, `word=the`, `speed>0.2`.
     pub name: String,
-    /// Functions of one group are the alternatives of one variable, of which at most one is not zero.
+    /// Group: the functions of one group are alternatives of one variable, of which at most one is
+    /// not zero.
     pub group: Option<u32>,
-    /// The value everywhere, when it is the same everywhere: then it costs nothing per position.
+    /// Value, if it is the same everywhere: the function then costs nothing per position.
     pub constant: Option<f64>,
-    /// The labels it can be tied to.
+    /// Labels that the function can be tied to.
     pub labels: Labels,
 }
 
 impl Observation {
-    /// An ordinary function of the observations.
+    /// Ordinary function: not constant, in no group, for all labels.
     pub fn new(name: impl Into<String>) -> Self {
         Observation { name: name.into(), group: None, constant: None, labels: None }
     }
@@ -78,14 +80,14 @@ pub struct EncodedRows {
 }
 
 impl EncodedRows {
-    /// The rows that `encoder` gives for `x`.
-    pub fn of(encoder: &dyn Encoder, x: &Sequence<'_>) -> Self {
-        let mut block = EncodedRows::default();
-        encoder.encode(x, &mut block);
-        block
+    /// Encodes `x`.
+    pub fn encode(encoder: &dyn Encoder, x: &Sequence<'_>) -> Self {
+        let mut rows = EncodedRows::default();
+        encoder.encode(x, &mut rows);
+        rows
     }
 
-    /// Adds a value to the open row; zeros may be left out.
+    /// Adds a value to the open row; zeros may be omitted.
     #[inline]
     pub fn push(&mut self, observation: u32, value: f64) {
         self.rows.add(observation, value);
@@ -96,22 +98,22 @@ impl EncodedRows {
         self.rows.end_row();
     }
 
-    /// How many rows were closed.
+    /// Number of closed rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether no row was closed.
+    /// True if no row was closed.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The entries of row `t` that are not zero: ones before others.
+    /// Non-zero entries of row `t`: ones before others.
     pub fn row(&self, t: usize) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
         self.rows.row(t)
     }
 
-    /// The first value of row `t` that is not finite, and its function.
+    /// First value of row `t` that is not finite, with its function.
     pub(crate) fn not_finite(&self, t: usize) -> Option<(u32, f64)> {
         let (functions, values) = self.rows.valued(t);
         functions.iter().copied().zip(values.iter().copied()).find(|(_, value)| !value.is_finite())

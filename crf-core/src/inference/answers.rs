@@ -4,33 +4,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::inference::potentials::Potentials;
 
-/// Where inference writes marginals; the caller owns the memory and says how much it wants to know.
+/// Output of inference: marginals, in memory of the caller, who decides how much is computed.
 #[derive(Debug)]
 pub struct Beliefs<'a> {
-    /// Node marginals, written over what was there. `[nodes × labels]`
+    /// Node marginals; overwritten. `[nodes × labels]`
     pub node: &'a mut [f64],
     /// Edge marginals.
     pub edge: EdgeBeliefs<'a>,
 }
 
-/// What becomes of edge marginals.
+/// Destination of edge marginals.
 #[derive(Debug)]
 pub enum EdgeBeliefs<'a> {
-    /// Nobody asks.
+    /// Not wanted.
     None,
-    /// Each edge's marginals, times `weight`, are added to the sums of the table it uses: all a likelihood needs.
+    /// Edge marginals times `weight` are added to the sums of the table that the edge uses: all
+    /// that a likelihood needs.
     PerTable {
-        /// Laid out as the tables' values.
+        /// Sums, in the layout of the tables' values.
         sums: &'a mut [f64],
-        /// How much the instance counts.
+        /// Weight of the instance.
         weight: f64,
     },
-    /// Each edge's marginals are written one behind the other.
+    /// Edge marginals are written one edge after the other.
     PerEdge(&'a mut [f64]),
 }
 
 impl EdgeBeliefs<'_> {
-    /// Puts the marginals of edge `e`, pair by pair, where they are wanted.
+    /// Writes the marginals of edge `e`, pair by pair, to their destination.
     pub fn put(&mut self, p: &Potentials<'_>, e: usize, beliefs: impl IntoIterator<Item = f64>) {
         match self {
             EdgeBeliefs::None => {}
@@ -47,81 +48,81 @@ impl EdgeBeliefs<'_> {
     }
 }
 
-/// The log normaliser, what it is worth, and how the algorithm came to it.
+/// Log normaliser, with its quality and how the algorithm ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogZ {
-    /// log Σ_y exp(score(y)).
+    /// Value of log Σ_y exp(score(y)).
     pub value: f64,
-    /// Whether `value` is exact.
+    /// Relation of `value` to the true log Z.
     pub bound: Bound,
-    /// How the algorithm ended.
+    /// End of the algorithm: reason, sweeps, residual.
     pub convergence: Convergence,
 }
 
 impl LogZ {
-    /// The answer of an algorithm that computes the sum itself.
+    /// Answer of an algorithm that computes the sum itself.
     pub fn exact(value: f64) -> Self {
         LogZ { value, bound: Bound::Exact, convergence: Convergence::DIRECT }
     }
 }
 
-/// The score of a decoded labelling, how far from the best it may be, and how the algorithm came to it.
+/// Score of a decoded labelling, with an upper bound and how the algorithm ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decoded {
-    /// The log potential of the labelling.
+    /// Log potential of the labelling.
     pub score: f64,
-    /// No labelling scores more than this; `None` when the algorithm does not know.
+    /// Upper bound on the score of any labelling; `None` if the algorithm does not know one.
     pub upper: Option<f64>,
-    /// How the algorithm ended.
+    /// End of the algorithm: reason, sweeps, residual.
     pub convergence: Convergence,
 }
 
 impl Decoded {
-    /// The answer of an algorithm that finds the best labelling.
+    /// Answer of an algorithm that finds the best labelling.
     pub fn exact(score: f64) -> Self {
         Decoded { score, upper: Some(score), convergence: Convergence::DIRECT }
     }
 }
 
-/// How an inference ended.
+/// End of an inference: the reason, the number of sweeps, and the residual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Convergence {
-    /// Why it stopped.
+    /// Reason for stopping.
     pub stop: Stop,
-    /// How often it went over the graph.
+    /// Number of sweeps over the graph.
     pub sweeps: u32,
-    /// How much the last sweep still changed; of a sampler, the largest standard error of a node marginal.
+    /// Change in the last sweep; of a sampler, the largest standard error of a node marginal.
     pub residual: f64,
 }
 
 impl Convergence {
-    /// Of an algorithm that does not iterate.
+    /// End of an algorithm that does not iterate.
     pub const DIRECT: Convergence = Convergence { stop: Stop::Direct, sweeps: 1, residual: 0.0 };
 }
 
-/// How an answer relates to the truth.
+/// Relation of an answer to the true value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
-    /// It is the truth, up to rounding.
+    /// Equal to the true value, up to rounding.
     Exact,
-    /// It is at most the truth.
+    /// At most the true value.
     Lower,
-    /// It is at least the truth.
+    /// At least the true value.
     Upper,
-    /// It may be anything near.
+    /// Approximation without a bound.
     Estimate,
 }
 
-/// Why an algorithm stopped.
+/// Reason for which an algorithm stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// It does not iterate.
+    /// The algorithm does not iterate.
     Direct,
-    /// What it iterates changed less than its tolerance.
+    /// The change fell below the tolerance.
     Converged,
-    /// It reached its limit of iterations first.
+    /// The limit of iterations was reached first.
     Budget,
     /// No step made progress at the precision of the numbers.
     NoProgress,
@@ -131,7 +132,7 @@ pub enum Stop {
     Diverging,
     /// The loss on the validation data no longer fell.
     Holdout,
-    /// The observer asked it to.
+    /// The observer asked to stop.
     Observer,
 }
 

@@ -1,4 +1,4 @@
-//! Answers by listing all labellings: too slow to use, too plain to be wrong.
+//! Exact answers by enumeration of all labellings: too slow to use, too plain to be wrong.
 
 use crate::Label;
 use crate::inference::algorithm::Labelling;
@@ -18,14 +18,14 @@ pub fn for_each_labelling(p: &Potentials<'_>, mut see: impl FnMut(&[Label], f64)
     }
 }
 
-/// Every labelling of a small instance with its score, in lexicographic order.
+/// Lists every labelling of a small instance with its score, in lexicographic order.
 pub fn all_labellings(p: &Potentials<'_>) -> Vec<Labelling> {
     let mut all = Vec::new();
     for_each_labelling(p, |labels, score| all.push(Labelling { labels: labels.to_vec(), score }));
     all
 }
 
-/// log Σ_y exp(score(y)).
+/// Log normaliser log Σ_y exp(score(y)).
 pub fn log_z(p: &Potentials<'_>) -> f64 {
     let mut max = f64::NEG_INFINITY;
     for_each_labelling(p, |_, score| max = max.max(score));
@@ -37,9 +37,10 @@ pub fn log_z(p: &Potentials<'_>) -> f64 {
     max + sum.ln()
 }
 
-/// The probability that a labelling passes `test`.
+/// Probability that a labelling passes `test`.
 pub fn probability(p: &Potentials<'_>, test: impl Fn(&[Label]) -> bool) -> f64 {
-    let (log_z, mut sum) = (log_z(p), 0.0);
+    let log_z = log_z(p);
+    let mut sum = 0.0;
     for_each_labelling(p, |labels, score| {
         if test(labels) {
             sum += (score - log_z).exp();

@@ -6,8 +6,9 @@ use crate::{Label, Seed};
 
 /// Log potentials of one instance: p(y) ∝ exp(Σ_n node(n, y_n) + Σ_e table(e, y_u, y_v)).
 ///
-/// They may be edited before inference: clamping, loss augmentation and forbidden labels are edits of `node`, not
-/// features of every algorithm. An entry of −∞ forbids; +∞ and NaN are what [`Potentials::find_bad`] looks for.
+/// They may be edited before inference: clamping, loss augmentation and forbidden labels are edits
+/// of `node`, not features of every algorithm. An entry of −∞ forbids; [`Potentials::find_bad`]
+/// looks for +∞ and NaN.
 #[derive(Debug)]
 pub struct Potentials<'a> {
     shape: Shape<'a>,
@@ -15,20 +16,22 @@ pub struct Potentials<'a> {
     tables: Tables<'a>,
 }
 
-/// Edge tables, each stored once however many edges use it.
+/// Edge tables, each stored once, however many edges use it.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
-    /// All tables one behind the other, each row by row: tail label, then head label.
+    /// Values of all tables, one table after the other, each row by row: tail label, then head
+    /// label.
     pub values: &'a [f64],
-    /// Where each table starts, and where the last one ends.
+    /// Offset of each table, and the end of the last one.
     pub starts: &'a [usize],
-    /// Which table each edge uses.
+    /// Table that each edge uses.
     pub of_edge: EdgeTables<'a>,
-    /// Two sets of tables with one version hold the same numbers, so that a kernel can keep what it made of them.
+    /// Version: two sets of tables with one version hold the same numbers, so a kernel can cache
+    /// what it computed from them.
     pub version: u64,
 }
 
-/// Which table an edge uses.
+/// Assignment of tables to edges.
 #[derive(Debug, Clone, Copy)]
 pub enum EdgeTables<'a> {
     /// All edges use the first table.
@@ -38,7 +41,7 @@ pub enum EdgeTables<'a> {
 }
 
 impl EdgeTables<'_> {
-    /// The table of edge `e`.
+    /// Table of edge `e`.
     #[inline]
     pub fn table(&self, e: usize) -> usize {
         match self {
@@ -49,13 +52,13 @@ impl EdgeTables<'_> {
 }
 
 impl<'a> Tables<'a> {
-    /// A version that no other set of tables has.
+    /// New version that no other set of tables has.
     pub fn new_version() -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The table of edge `e`.
+    /// Table of edge `e`.
     #[inline]
     pub fn of(&self, e: usize) -> &'a [f64] {
         let table = self.of_edge.table(e);
@@ -64,7 +67,7 @@ impl<'a> Tables<'a> {
 }
 
 impl<'a> Potentials<'a> {
-    /// Potentials on a graph; sizes are checked here, so that inner loops need not.
+    /// Builds potentials on a graph; sizes are checked here, so that inner loops need not.
     pub fn new(shape: Shape<'a>, node: &'a mut [f64], tables: Tables<'a>) -> Result<Self> {
         let n_nodes = shape.n_nodes();
         let want = shape.node_offset(n_nodes);
@@ -96,12 +99,12 @@ impl<'a> Potentials<'a> {
         Ok(Potentials { shape, node, tables })
     }
 
-    /// The pieces, to make other potentials of.
+    /// Takes the potentials apart, to build other ones.
     pub(crate) fn into_parts(self) -> (Shape<'a>, &'a mut [f64], Tables<'a>) {
         (self.shape, self.node, self.tables)
     }
 
-    /// The graph.
+    /// Graph of the instance.
     pub fn shape(&self) -> Shape<'a> {
         self.shape
     }
@@ -121,7 +124,7 @@ impl<'a> Potentials<'a> {
         &self.tables
     }
 
-    /// Makes known labels certain: all others of their nodes become impossible.
+    /// Clamps nodes to known labels: their other labels become impossible.
     pub fn clamp(&mut self, known: &[Option<Label>]) {
         assert_eq!(known.len(), self.shape.n_nodes(), "one entry per node");
         for (n, label) in known.iter().enumerate() {
@@ -136,7 +139,7 @@ impl<'a> Potentials<'a> {
         }
     }
 
-    /// The log potential of a labelling.
+    /// Log potential of a labelling.
     pub fn score(&self, labels: &[Label]) -> f64 {
         assert_eq!(labels.len(), self.shape.n_nodes(), "one label per node");
         let node = labels.iter().enumerate().map(|(n, &y)| self.node[self.shape.node_offset(n) + y as usize]);
@@ -147,7 +150,7 @@ impl<'a> Potentials<'a> {
         node.sum::<f64>() + edge.sum::<f64>()
     }
 
-    /// The first potential that is NaN or +∞, in words, if there is one.
+    /// Describes the first potential that is NaN or +∞, if there is one.
     pub fn find_bad(&self) -> Option<String> {
         let bad = |x: &f64| x.is_nan() || *x == f64::INFINITY;
         if let Some(at) = self.node.iter().position(bad) {
@@ -167,9 +170,9 @@ pub struct OwnedPotentials {
     shape: OwnedShape,
     /// Node potentials.
     pub node: Vec<f64>,
-    /// All tables, one behind the other.
+    /// Values of all tables, one after the other.
     pub tables: Vec<f64>,
-    /// The table of each edge; empty when all use the first.
+    /// Table of each edge; empty if all use the first.
     pub of_edge: Vec<u32>,
     starts: Vec<usize>,
 }
@@ -190,14 +193,14 @@ impl OwnedShape {
 }
 
 impl OwnedPotentials {
-    /// A chain; `of_edge` is empty when all edges use the one table.
+    /// Chain; an empty `of_edge` means that all edges use the one table.
     pub fn chain(len: usize, labels: usize, node: Vec<f64>, tables: Vec<f64>, of_edge: Vec<u32>) -> Self {
         let size = labels * labels;
         let starts = (0..=tables.len() / size).map(|k| k * size).collect();
         OwnedPotentials { shape: OwnedShape::Chain { len, labels }, node, tables, of_edge, starts }
     }
 
-    /// A chain with potentials drawn uniformly between `-scale` and `scale`.
+    /// Chain with potentials drawn uniformly between `-scale` and `scale`.
     pub fn random(len: usize, labels: usize, scale: f64, seed: &Seed) -> Self {
         use rand::RngExt as _;
         let mut rng = seed.rng();
@@ -207,9 +210,9 @@ impl OwnedPotentials {
         OwnedPotentials::chain(len, labels, node, tables, Vec::new())
     }
 
-    /// Any graph with tables of any sizes; `of_edge` is empty when all edges use the one table.
+    /// Graph with tables of any sizes; an empty `of_edge` means that all edges use the one table.
     ///
-    /// What does not fit the graph is refused, and so is a number that no potential can be.
+    /// Sizes that do not match the graph, NaN and +∞ are errors.
     pub fn graph<T: AsRef<[f64]>>(
         graph: Graph,
         node: Vec<f64>,
@@ -225,15 +228,15 @@ impl OwnedPotentials {
         }
     }
 
-    /// The graph.
+    /// Graph of the instance.
     pub fn shape(&self) -> Shape<'_> {
         self.shape.view()
     }
 
-    /// A view for inference, with a version of its own: the tables may have been edited since the last one.
+    /// View for inference, with a new version, since the tables may have been edited.
     ///
     /// # Panics
-    /// When a chain was made with the wrong sizes, or a vector's length was changed.
+    /// If a chain was built with the wrong sizes, or a vector's length was changed.
     pub fn view(&mut self) -> Potentials<'_> {
         self.try_view().expect("owned potentials have matching sizes")
     }

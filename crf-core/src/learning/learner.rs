@@ -14,12 +14,13 @@ use crate::inference::answers::Stop;
 use crate::models::constraints::Forbidden;
 use crate::models::model::{BoundModel, Model};
 
-/// Makes a model from labelled data.
+/// Learning algorithm: fits a model to labelled data.
 #[typetag::serde(tag = "type")]
 pub trait Learner: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
     fn check(&self) -> Result<()>;
-    /// True if training looks at validation data, to stop early or to choose; `crf train` then sets some aside.
+    /// True if training uses validation data, to stop early or to choose; `crf train` then sets
+    /// some aside.
     fn watches_validation(&self) -> bool {
         false
     }
@@ -27,38 +28,42 @@ pub trait Learner: Debug + Send + Sync {
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit>;
 }
 
-/// What a learner learns from.
+/// Learning problem: data, features, inference and constraints.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// Encoded training data.
     pub train: &'a EncodedDataset,
-    /// Encoded data for choices made during training.
+    /// Encoded validation data, for choices made during training.
     pub valid: Option<&'a EncodedDataset>,
-    /// The features the model may have.
+    /// Features that the model may have.
     pub map: &'a Arc<FeatureMap>,
-    /// How expectations and decodings are computed.
+    /// Inference for expectations and decoding.
     pub inference: &'a dyn Inference,
-    /// A model to begin with.
+    /// Model whose weights training starts from.
     pub start: Option<&'a dyn Model>,
-    /// Which labellings are impossible.
+    /// Constraints under which data are labelled.
     pub forbidden: Option<&'a Forbidden>,
 }
 
 impl<'a> Problem<'a> {
-    /// A problem with neither validation data, nor a model to begin with, nor constraints.
+    /// Problem without validation data, start model and constraints.
     pub fn new(train: &'a EncodedDataset, map: &'a Arc<FeatureMap>, inference: &'a dyn Inference) -> Self {
         Problem { train, valid: None, map, inference, start: None, forbidden: None }
     }
 
-    /// Binds a model to a corpus under the problem's constraints.
-    pub fn bind<'m>(&self, model: &'m dyn Model, x: &'m EncodedDataset) -> Result<Box<dyn BoundModel + 'm>>
+    /// Binds a model to an encoded dataset under the problem's constraints.
+    pub fn bind<'m>(
+        &self,
+        model: &'m dyn Model,
+        encoded: &'m EncodedDataset,
+    ) -> Result<Box<dyn BoundModel + 'm>>
     where
         'a: 'm,
     {
-        bind_under(self.forbidden, model, x)
+        bind_under(self.forbidden, model, encoded)
     }
 
-    /// The weights of the model to begin with, or zeros.
+    /// Weights of the start model, or zeros.
     pub fn start_weights(&self) -> Result<Vec<f64>> {
         match self.start.map(|model| model.log_linear()) {
             None => Ok(vec![0.0; self.map.len()]),
@@ -77,21 +82,21 @@ pub(crate) fn bind_under<'m>(
     forbidden.map_or_else(|| model.bind(encoded), |forbidden| forbidden.bind(model, encoded))
 }
 
-/// What a training run is given beside its data: random numbers, and somebody who watches.
+/// Context of a training run: its seed and its observer.
 pub struct FitContext<'a> {
-    /// Where all randomness comes from.
+    /// Seed of all randomness.
     pub seed: Seed,
     observer: &'a mut dyn FnMut(&Iteration) -> ControlFlow<()>,
     began: Instant,
 }
 
 impl<'a> FitContext<'a> {
-    /// A run whose iterations are shown to `observer`, who may stop it.
+    /// Context whose iterations are shown to `observer`, who may stop the run.
     pub fn new(seed: Seed, observer: &'a mut dyn FnMut(&Iteration) -> ControlFlow<()>) -> Self {
         FitContext { seed, observer, began: Instant::now() }
     }
 
-    /// A run within this one: its random numbers are those of the child `name` of the seed.
+    /// Context of a run within this one, whose seed is the child `name`.
     pub fn child(&mut self, name: &str) -> FitContext<'_> {
         FitContext { seed: self.seed.child(name), observer: &mut *self.observer, began: self.began }
     }
@@ -109,52 +114,52 @@ impl<'a> FitContext<'a> {
 
 impl Debug for FitContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Run").field("seed", &self.seed).finish_non_exhaustive()
+        f.debug_struct("FitContext").field("seed", &self.seed).finish_non_exhaustive()
     }
 }
 
-/// One line of a training trace.
+/// Entry of a training trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Iteration {
-    /// Counted from 1.
+    /// Number of the iteration, counted from 1.
     pub iteration: u32,
-    /// The objective with its penalty, which the learner minimises.
+    /// Objective with its penalty, which the learner minimises.
     pub objective: f64,
-    /// The length of its (pseudo-)gradient.
+    /// Norm of the (pseudo-)gradient.
     pub gradient_norm: f64,
-    /// How many weights are not zero.
+    /// Number of weights that are not zero.
     pub non_zeros: usize,
-    /// How often the objective was evaluated so far.
+    /// Number of evaluations of the objective so far.
     pub evaluations: u32,
-    /// The loss on the validation data, where they are watched.
+    /// Loss on the validation data, if they are watched.
     pub holdout: Option<f64>,
-    /// A lower bound on what the objective can become, of learners that have a dual problem.
+    /// Lower bound on the minimum of the objective, if the learner has a dual problem.
     pub dual: Option<f64>,
     /// Seconds since training began.
     pub seconds: f64,
 }
 
 impl Iteration {
-    /// How far the objective may be from its minimum, of learners that know.
+    /// Upper bound on the distance of the objective from its minimum, if the learner knows one.
     pub fn gap(&self) -> Option<f64> {
         self.dual.map(|dual| self.objective - dual)
     }
 }
 
-/// How training went.
+/// Course of a training run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// One entry per iteration; none for a learner that does not iterate.
+    /// Entry of each iteration; none for a learner that does not iterate.
     pub iterations: Vec<Iteration>,
-    /// Why it ended.
+    /// Reason for the end.
     pub stop: Stop,
 }
 
-/// A trained model and how it came about.
+/// Trained model with the course of its training.
 #[derive(Debug)]
 pub struct Fit {
-    /// The model.
+    /// Model.
     pub model: Box<dyn Model>,
-    /// The way there.
+    /// Course of its training.
     pub trace: Trace,
 }

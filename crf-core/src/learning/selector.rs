@@ -5,18 +5,20 @@ use crate::error::Result;
 use crate::inference::answers::Stop;
 use crate::learning::learner::{FitContext, Problem};
 
-/// Proposes ever larger sets of features; who asked chooses among them by data the selector never sees.
+/// Feature selector: proposes ever larger sets of features; the caller chooses among them by data
+/// that the selector never sees.
 #[typetag::serde(tag = "type")]
 pub trait Selector: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
     fn check(&self) -> Result<()>;
-    /// True if all features stay, so that there is nothing to run.
+    /// True if all features are kept, so that there is nothing to run.
     fn keeps_all(&self) -> bool {
         false
     }
     /// Calls `emit` with one candidate after the other, small to large, until told to stop.
     ///
-    /// Candidates are shown, not kept: a path over a million features never holds two of them.
+    /// Candidates are passed on, not stored: a path over a million features never holds two of
+    /// them.
     fn path(
         &self,
         problem: &Problem<'_>,
@@ -25,14 +27,14 @@ pub trait Selector: Debug + Send + Sync {
     ) -> Result<Stop>;
 }
 
-/// One point of a selection path.
+/// Point of a selection path.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The chosen features, ascending numbers into the problem's feature map.
+    /// Chosen features, ascending indices into the problem's feature map.
     pub features: &'a [usize],
-    /// Their weights, when the selector fitted any.
+    /// Weights of these features, if the selector fitted any.
     pub weights: Option<&'a [f64]>,
-    /// The training objective of these weights.
+    /// Training objective of these weights.
     pub objective: Option<f64>,
     /// Seconds since selection began.
     pub seconds: f64,

@@ -2,38 +2,38 @@ use crate::data::graph::offsets;
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 
-/// The scores of the state functions that have one value everywhere: one number for each label of each kind of node.
+/// Scores of the constant state functions: one number per kind of node and label.
 #[derive(Debug)]
 pub struct ConstantScores {
-    at: Vec<usize>, // [kinds + 1]
-    /// One score for each label of each kind.
+    kind_offsets: Vec<usize>, // [kinds + 1]
+    /// Scores of the labels of all kinds, kind by kind.
     pub scores: Vec<f64>,
 }
 
 impl ConstantScores {
-    /// Scores of zero.
+    /// Starts with scores of zero.
     pub fn new(map: &FeatureMap) -> Self {
         let schema = map.schema();
-        let at = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
-        ConstantScores { scores: vec![0.0; at[at.len() - 1]], at }
+        let kind_offsets = offsets((0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)));
+        ConstantScores { scores: vec![0.0; kind_offsets[kind_offsets.len() - 1]], kind_offsets }
     }
 
-    /// Takes on the weights `w`.
-    pub fn update(&mut self, map: &FeatureMap, x: &EncodedDataset, w: &[f64]) {
+    /// Recomputes the scores for the weights `w`.
+    pub fn update(&mut self, map: &FeatureMap, encoded: &EncodedDataset, w: &[f64]) {
         self.scores.fill(0.0);
-        for &(g, value) in x.constant_state() {
-            let range = self.range(map.state().owner(g));
+        for &(g, value) in encoded.constant_state() {
+            let range = self.range(map.state().scope(g));
             map.state().add_scores(w, g, value, &mut self.scores[range]);
         }
     }
 
-    /// Where the labels of a kind of node stand.
+    /// Range of the labels of a kind of node in `scores`.
     #[inline(always)]
     pub fn range(&self, kind: u16) -> std::ops::Range<usize> {
-        self.at[kind as usize]..self.at[kind as usize + 1]
+        self.kind_offsets[kind as usize]..self.kind_offsets[kind as usize + 1]
     }
 
-    /// The scores of the labels of a kind of node.
+    /// Scores of the labels of a kind of node.
     #[inline(always)]
     pub fn of(&self, kind: u16) -> &[f64] {
         &self.scores[self.range(kind)]

@@ -5,37 +5,29 @@ use crate::data::dataset::Dataset;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 use crate::features::encoded_dataset::EncodedDataset;
-use crate::features::spec::FittedFeatures;
+use crate::features::fitted::FittedFeatures;
 use crate::inference::potentials::{EdgeTables, Potentials, Tables};
 use crate::inference::scratch::Scratch;
+use crate::models::chunk_scheme::{ChunkPart, ChunkScheme};
 use crate::models::log_linear::LogLinear;
 use crate::models::model::{BoundModel, Model};
 use crate::plugin::{NameOr, name_or};
 use crate::{Label, Shape};
 
-/// Which labels may not follow each other, begin a sequence, or end it; a config may give just the scheme.
+/// Constraints on labellings: labels that may not follow each other, begin a sequence, or end it. A
+/// config may give the name of the scheme alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct Constraints {
-    /// The rules of chunk labels such as `B-NP`, `I-NP` and `O`.
+    /// Scheme of chunk labels such as `B-NP`, `I-NP` and `O`, whose rules are to be obeyed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheme: Option<ChunkScheme>,
     /// Pairs of labels of which the second may not follow the first.
     pub forbid: Vec<(String, String)>,
-    /// Labels that no sequence begins with.
+    /// Labels with which no sequence begins.
     pub never_first: Vec<String>,
-    /// Labels that no sequence ends with.
+    /// Labels with which no sequence ends.
     pub never_last: Vec<String>,
-}
-
-/// A way to write chunks as labels of positions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ChunkScheme {
-    /// `B-x` begins a chunk, `I-x` goes on with it, `O` is outside.
-    Bio,
-    /// As `bio`, and `E-x` ends a chunk of several positions, `S-x` is one of a single position.
-    Bioes,
 }
 
 impl<'de> NameOr<'de> for Constraints {
@@ -63,56 +55,8 @@ impl<'de> Deserialize<'de> for Constraints {
     }
 }
 
-/// The part of a chunk that a label stands for, and the kind of chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece<'a> {
-    Outside,
-    Begin(&'a str),
-    Inside(&'a str),
-    End(&'a str),
-    Single(&'a str),
-}
-
-impl ChunkScheme {
-    fn piece(self, label: &str) -> Result<Piece<'_>> {
-        let piece = match label.split_once('-') {
-            None if label == "O" => Some(Piece::Outside),
-            Some(("B", kind)) => Some(Piece::Begin(kind)),
-            Some(("I", kind)) => Some(Piece::Inside(kind)),
-            Some(("E", kind)) if self == ChunkScheme::Bioes => Some(Piece::End(kind)),
-            Some(("S", kind)) if self == ChunkScheme::Bioes => Some(Piece::Single(kind)),
-            _ => None,
-        };
-        piece.ok_or_else(|| {
-            let want = match self {
-                ChunkScheme::Bio => "a scheme whose labels the data have: `O`, `B-…` and `I-…` for `bio`",
-                ChunkScheme::Bioes => {
-                    "a scheme whose labels the data have: `O`, `B-…`, `I-…`, `E-…` and `S-…` for `bioes`"
-                }
-            };
-            Error::setting("constraints", want, format!("the label `{label}`"))
-        })
-    }
-
-    /// Whether a chunk goes on after `piece`, must go on, and of which kind it is.
-    fn goes_on<'a>(self, piece: Piece<'a>) -> (Option<&'a str>, bool) {
-        match piece {
-            Piece::Begin(kind) | Piece::Inside(kind) => (Some(kind), self == ChunkScheme::Bioes),
-            Piece::Outside | Piece::End(_) | Piece::Single(_) => (None, false),
-        }
-    }
-
-    fn may_follow(self, before: Piece<'_>, after: Piece<'_>) -> bool {
-        let (open, must) = self.goes_on(before);
-        match after {
-            Piece::Inside(kind) | Piece::End(kind) => open == Some(kind),
-            Piece::Outside | Piece::Begin(_) | Piece::Single(_) => !must,
-        }
-    }
-}
-
 impl Constraints {
-    /// The constraints in numbers of labels; names that no label has are errors.
+    /// Resolves names to label indices; a name that no label has is an error.
     pub fn resolve(&self, schema: &Schema) -> Result<Forbidden> {
         let labels = schema.labels();
         let n = labels.len();
@@ -122,15 +66,14 @@ impl Constraints {
         let mut forbidden =
             Forbidden { n_labels: n, pairs: vec![false; n * n], first: vec![false; n], last: vec![false; n] };
         if let Some(scheme) = self.scheme {
-            let pieces =
-                labels.names().iter().map(|label| scheme.piece(label)).collect::<Result<Vec<_>>>()?;
-            for (i, &before) in pieces.iter().enumerate() {
-                for (j, &after) in pieces.iter().enumerate() {
+            let parts = labels.names().iter().map(|label| scheme.part(label)).collect::<Result<Vec<_>>>()?;
+            for (i, &before) in parts.iter().enumerate() {
+                for (j, &after) in parts.iter().enumerate() {
                     forbidden.pairs[i * n + j] = !scheme.may_follow(before, after);
                 }
                 // The ends of a sequence are outside of every chunk.
-                forbidden.first[i] = !scheme.may_follow(Piece::Outside, before);
-                forbidden.last[i] = !scheme.may_follow(before, Piece::Outside);
+                forbidden.first[i] = !scheme.may_follow(ChunkPart::Outside, before);
+                forbidden.last[i] = !scheme.may_follow(before, ChunkPart::Outside);
             }
         }
         let number = |name: &String| schema.label(0, name).map(|label| label as usize);
@@ -148,7 +91,8 @@ impl Constraints {
     }
 }
 
-/// Constraints in numbers of labels, on the first relation and on the first and last position.
+/// Forbidden labels and pairs by index: pairs on the first relation, labels of the first and the
+/// last position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Forbidden {
     n_labels: usize,
@@ -160,14 +104,14 @@ pub struct Forbidden {
 /// Memory for tables in which forbidden pairs are impossible.
 #[derive(Debug, Default)]
 pub struct ConstrainedTables {
-    of: u64, // the version of the tables they were made of
+    source_version: u64, // version of the tables that these were made of
     version: u64,
     done: Vec<bool>, // [tables]
     values: Vec<f64>,
 }
 
 impl Forbidden {
-    /// Fails at the first known label that breaks a rule.
+    /// Returns an error at the first known label that breaks a constraint.
     pub fn check(&self, data: &Dataset) -> Result<()> {
         for i in 0..data.len() {
             let labels = &data.labels()[data.range(i)];
@@ -196,19 +140,19 @@ impl Forbidden {
         Ok(())
     }
 
-    /// Binds a model to a corpus, with what is forbidden made impossible.
+    /// Binds a model to an encoded dataset; forbidden labels and pairs become impossible.
     pub fn bind<'a>(
         &'a self,
         model: &'a dyn Model,
-        x: &'a EncodedDataset,
+        encoded: &'a EncodedDataset,
     ) -> Result<Box<dyn BoundModel + 'a>> {
-        if self.n_labels != x.data().schema().labels().len() {
+        if self.n_labels != encoded.data().schema().labels().len() {
             return Err(Error::data("the constraints were made for other labels than the data have"));
         }
-        Ok(Box::new(BoundConstrained { model: model.bind(x)?, forbidden: self }))
+        Ok(Box::new(BoundConstrained { model: model.bind(encoded)?, forbidden: self }))
     }
 
-    /// The same potentials with everything impossible that is forbidden.
+    /// Sets the potentials of forbidden labels and pairs to −∞.
     pub fn apply<'s>(&self, p: Potentials<'s>, memory: &'s mut ConstrainedTables) -> Result<Potentials<'s>> {
         let (shape, node, tables) = p.into_parts();
         let n_nodes = shape.n_nodes();
@@ -217,9 +161,9 @@ impl Forbidden {
             let node = &mut node[shape.node_offset(n)..shape.node_offset(n + 1)];
             forbid(node, forbidden);
         }
-        let mut changed = memory.of != tables.version;
+        let mut changed = memory.source_version != tables.version;
         if changed {
-            memory.of = tables.version;
+            memory.source_version = tables.version;
             memory.values.clear();
             memory.values.extend_from_slice(tables.values);
             memory.done.clear();
@@ -254,7 +198,7 @@ fn forbid(potentials: &mut [f64], forbidden: &[bool]) {
     }
 }
 
-/// Another model under constraints.
+/// Model under constraints.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Constrained {
     model: Box<dyn Model>,
@@ -262,7 +206,7 @@ pub struct Constrained {
 }
 
 impl Constrained {
-    /// `model`, with what is forbidden made impossible.
+    /// Puts `model` under constraints.
     pub fn new(model: Box<dyn Model>, forbidden: Forbidden) -> Self {
         Constrained { model, forbidden }
     }
@@ -270,8 +214,8 @@ impl Constrained {
 
 #[typetag::serde(name = "constrained")]
 impl Model for Constrained {
-    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
-        self.forbidden.bind(&*self.model, x)
+    fn bind<'a>(&'a self, encoded: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
+        self.forbidden.bind(&*self.model, encoded)
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
@@ -292,16 +236,16 @@ struct BoundConstrained<'a> {
     forbidden: &'a Forbidden,
 }
 
-/// What a worker keeps: the inner model's scratch, and the tables made of its own.
+/// Memory of a worker: the scratch of the inner model, and the tables computed from its own.
 #[derive(Debug, Default)]
-struct Memory {
+struct ConstrainedMemory {
     inner: Scratch,
     tables: ConstrainedTables,
 }
 
 impl BoundModel for BoundConstrained<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let Memory { inner, tables } = scratch.of();
+        let ConstrainedMemory { inner, tables } = scratch.get();
         self.forbidden.apply(self.model.fill(i, inner)?, tables)
     }
 }

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::features::encoded_dataset::EncodedDataset;
-use crate::features::feature_map::{FeatureMap, FeatureSet};
-use crate::features::spec::FittedFeatures;
+use crate::features::feature_map::FeatureMap;
+use crate::features::feature_set::FeatureSet;
+use crate::features::fitted::FittedFeatures;
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
 use crate::models::constant_scores::ConstantScores;
@@ -13,33 +14,34 @@ use crate::models::edge_scores::{EdgeScores, OwnTables};
 use crate::models::model::{BoundModel, Model};
 use crate::numeric::serde_numbers;
 
-/// p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight for each of its features (Vail 2008, equation 2.43).
+/// Log-linear model p(Y|X) ∝ exp(w·F(X, Y)): a feature map and one weight per feature (Vail 2008,
+/// equation 2.43).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[serde(try_from = "StoredLogLinear")]
 pub struct LogLinear {
     map: Arc<FeatureMap>,
     #[serde(with = "serde_numbers")]
     weights: Vec<f64>,
 }
 
-/// A model as a file has it.
+/// Stored form of a model.
 #[derive(Deserialize)]
-struct Unchecked {
+struct StoredLogLinear {
     map: Arc<FeatureMap>,
     #[serde(with = "serde_numbers")]
     weights: Vec<f64>,
 }
 
-impl TryFrom<Unchecked> for LogLinear {
+impl TryFrom<StoredLogLinear> for LogLinear {
     type Error = Error;
 
-    fn try_from(Unchecked { map, weights }: Unchecked) -> Result<Self> {
+    fn try_from(StoredLogLinear { map, weights }: StoredLogLinear) -> Result<Self> {
         LogLinear::new(map, weights)
     }
 }
 
 impl LogLinear {
-    /// A model; every weight must be finite.
+    /// Builds a model; every weight must be finite.
     pub fn new(map: Arc<FeatureMap>, weights: Vec<f64>) -> Result<Self> {
         if weights.len() != map.len() {
             return Err(Error::data(format!("{} weights for {} features", weights.len(), map.len())));
@@ -50,12 +52,12 @@ impl LogLinear {
         Ok(LogLinear { map, weights })
     }
 
-    /// Which features there are.
+    /// Features of the model.
     pub fn map(&self) -> &Arc<FeatureMap> {
         &self.map
     }
 
-    /// The weight of each feature.
+    /// Weight of each feature.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -63,14 +65,15 @@ impl LogLinear {
 
 #[typetag::serde(name = "log-linear")]
 impl Model for LogLinear {
-    /// Reads weights where they stand: nothing here grows with the number of features.
-    fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
-        x.require(self.map.schema())?;
+    /// Reads the state weights in place, without a layout of its own.
+    fn bind<'a>(&'a self, encoded: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
+        encoded.require(self.map.schema())?;
         let (state, transition) = self.weights.split_at(self.map.state().len());
-        let (mut base, mut edges) = (ConstantScores::new(&self.map), EdgeScores::new(&self.map, x));
-        base.update(&self.map, x, state);
+        let mut constants = ConstantScores::new(&self.map);
+        let mut edges = EdgeScores::new(&self.map, encoded);
+        constants.update(&self.map, encoded, state);
         edges.update(transition);
-        Ok(Box::new(Bound { links: self.map.state(), weights: state, x, base, edges }))
+        Ok(Box::new(BoundLogLinear { features: self.map.state(), weights: state, encoded, constants, edges }))
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
@@ -88,12 +91,12 @@ impl Model for LogLinear {
     }
 }
 
-/// A model and the corpus whose sequences are scored, once each.
-struct Bound<'a> {
-    links: &'a FeatureSet,
+/// Model bound to an encoded dataset, whose sequences are scored once each.
+struct BoundLogLinear<'a> {
+    features: &'a FeatureSet,
     weights: &'a [f64], // of the state features
-    x: &'a EncodedDataset,
-    base: ConstantScores,
+    encoded: &'a EncodedDataset,
+    constants: ConstantScores,
     edges: EdgeScores<'a>,
 }
 
@@ -104,17 +107,17 @@ struct Buffer {
     tables: OwnTables,
 }
 
-impl BoundModel for Bound<'_> {
+impl BoundModel for BoundLogLinear<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let (shape, start) = (self.x.data().shape(i), self.x.data().range(i).start);
-        let Buffer { node, tables } = scratch.of();
+        let (shape, start) = (self.encoded.data().shape(i), self.encoded.data().range(i).start);
+        let Buffer { node, tables } = scratch.get();
         node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         for n in 0..shape.n_nodes() {
             let scores = &mut node[shape.node_offset(n)..shape.node_offset(n + 1)];
-            scores.copy_from_slice(self.base.of(shape.kind(n)));
-            self.x
+            scores.copy_from_slice(self.constants.of(shape.kind(n)));
+            self.encoded
                 .nodes()
-                .for_each(start + n, |g, value| self.links.add_scores(self.weights, g, value, scores));
+                .for_each(start + n, |g, value| self.features.add_scores(self.weights, g, value, scores));
         }
         Potentials::new(shape, node, self.edges.tables(i, tables))
     }

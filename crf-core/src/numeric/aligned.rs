@@ -1,10 +1,10 @@
 use std::ops::{Deref, DerefMut};
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 const LINE: usize = 64;
 const SPARE: usize = LINE / size_of::<f64>() - 1;
 
-/// Numbers of which the first stands at the start of a cache line, so that no row of eight straddles two of them.
+/// Vector of numbers that begins at a cache line, so that no row of eight straddles two lines.
 #[derive(Debug, Default)]
 pub struct Aligned {
     numbers: Vec<f64>,
@@ -12,16 +12,17 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// So many zeros.
+    /// Allocates `len` zeros.
     pub fn zeros(len: usize) -> Self {
         let mut numbers = vec![0.0; len + SPARE];
-        // Where the allocator says no more than that it is a number's place, nothing is lost but speed.
+        // If the allocator cannot tell the alignment, only speed is lost.
         let start = numbers.as_ptr().align_offset(LINE).min(SPARE);
         numbers.truncate(start + len);
         Aligned { numbers, start }
     }
 
-    /// Room for at least so many numbers; what is in it does not outlast its growing.
+    /// Returns the first `len` numbers, after reallocation if there are fewer; reallocation loses
+    /// the contents.
     pub fn room(&mut self, len: usize) -> &mut [f64] {
         if self.len() < len {
             *self = Aligned::zeros(len);

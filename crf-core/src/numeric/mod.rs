@@ -1,4 +1,8 @@
-//! Arithmetic without any random field in it: vectors, aligned memory, moments.
+//! Arithmetic without any random field in it: vector instructions, aligned memory, moments, and
+//! compact storage of numbers.
+//!
+//! This room uses nothing else of the crate. Start with `simd.rs`: a kernel is written once as safe
+//! loops and compiled for each set of vector instructions.
 
 pub(crate) mod aligned;
 pub(crate) mod moments;

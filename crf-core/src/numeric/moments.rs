@@ -1,4 +1,4 @@
-/// Mean and variance of numbers that come one by one (Welford 1962): no cancellation between large sums.
+/// Running mean and variance (Welford 1962), free of cancellation between large sums.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Moments {
     count: f64,
@@ -7,14 +7,15 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    pub(crate) fn see(&mut self, value: f64) {
+    pub(crate) fn add(&mut self, value: f64) {
         self.count += 1.0;
-        let off = value - self.mean;
-        self.mean += off / self.count;
-        self.square += off * (value - self.mean);
+        let difference = value - self.mean;
+        self.mean += difference / self.count;
+        self.square += difference * (value - self.mean);
     }
 
-    /// The mean, and the factor that makes the deviation 1: 1 where nothing varies, and nothing where either is not finite.
+    /// Mean, and the factor that scales the standard deviation to 1; the factor is 1 if nothing
+    /// varies. `None` if the mean or the deviation is not finite.
     pub(crate) fn scale(&self) -> Option<(f64, f64)> {
         let deviation = (self.square / self.count.max(1.0)).sqrt();
         let varies = deviation > 1e-12 * self.mean.abs();

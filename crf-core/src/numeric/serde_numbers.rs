@@ -1,6 +1,7 @@
-//! Long lists of numbers in files: one piece of bytes where the format is binary, a list where people read it.
+//! Serialisation of long lists of numbers: one block of bytes in binary formats, a list in text
+//! formats.
 //!
-//! Taken one by one, each number of a large model would pass through several virtual calls.
+//! Serialised one by one, each number of a large model would pass through several virtual calls.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,13 +9,13 @@ use std::marker::PhantomData;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// A number with a fixed size, in little-endian order.
+/// Number of a fixed size, stored in little-endian order.
 pub(crate) trait Number: Copy + Serialize + for<'de> Deserialize<'de> {
-    /// Its bytes.
+    /// Bytes of the number.
     type Bytes: AsRef<[u8]> + for<'a> TryFrom<&'a [u8]>;
-    /// Writes it.
+    /// Converts the number to bytes.
     fn to_bytes(self) -> Self::Bytes;
-    /// Reads it.
+    /// Converts bytes to the number.
     fn from_bytes(bytes: Self::Bytes) -> Self;
 }
 

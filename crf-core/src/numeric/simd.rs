@@ -1,16 +1,18 @@
 //! Run-time choice of the widest vector instructions, and an exponential that vectorises.
 
-/// A loop nest that is compiled once for each set of vector instructions.
+/// Loop nest that is compiled once for each set of vector instructions.
 pub trait Kernel {
-    /// What it gives back.
+    /// Result of the loops.
     type Output;
-    /// The loops, marked `#[inline(always)]` so that they take on the caller's instructions.
+    /// Runs the loops. Mark it `#[inline(always)]`, so that it is compiled with the caller's
+    /// instructions; closures in it are functions of their own and are not.
     ///
-    /// `FMA` says whether a fused multiply-add is one instruction; without it `mul_add` would call a library.
+    /// `FMA` is true if a fused multiply-add is one instruction; otherwise `mul_add` would call a
+    /// library function.
     fn run<const FMA: bool>(self) -> Self::Output;
 }
 
-/// Runs a kernel with the best instructions this machine has.
+/// Runs a kernel with the widest vector instructions of this machine.
 #[inline]
 pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
@@ -28,8 +30,9 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<{ cfg!(target_arch = "aarch64") }>()
 }
 
-/// The only functions of the workspace that it is unsafe to call. Their bodies are safe code; what makes a call
-/// unsound is a processor without the instructions, and `dispatch` asks for exactly these before each call.
+/// The only functions of the workspace that are unsafe to call. Their bodies are safe code. A call
+/// is unsound only on a processor without the instructions, and `dispatch` checks for exactly these
+/// before each call.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Kernel;
@@ -58,11 +61,11 @@ mod x86 {
     }
 }
 
-/// Asks for `of[at]` to be in the cache soon; nothing happens when there is no such element.
+/// Prefetches `slice[index]` into the cache; does nothing if there is no such element.
 #[inline(always)]
-pub fn prefetch<T>(of: &[T], at: usize) {
+pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(element) = of.get(at) {
+    if let Some(element) = slice.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         #[allow(unsafe_code, reason = "a prefetch reads nothing, and the address is that of a live element")]
         unsafe {
@@ -70,21 +73,21 @@ pub fn prefetch<T>(of: &[T], at: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (of, at);
+    let _ = (slice, index);
 }
 
-/// `a · b + c`, fused where that is one instruction.
+/// Multiply-add `a · b + c`, fused if that is one instruction.
 #[inline(always)]
 pub fn fma<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// exp(x) for x ≤ 0 within 2 ulp, and 0 below −700; not for NaN or positive numbers.
+/// Exponential exp(x) for x ≤ 0, within 2 ulp, and 0 below −700; not for NaN or positive numbers.
 ///
 /// x = k·ln 2 + r with |r| ≤ ln 2 / 2; exp(r) by its series to degree 13, 2^k by its exponent bits.
 #[inline(always)]
 pub fn exp_nonpositive<const FMA: bool>(x: f64) -> f64 {
-    // Adding 1.5·2⁵² rounds to an integer, which then stands in the low bits.
+    // Adding 1.5·2⁵² rounds to an integer, which is then in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     // The first part of ln 2 has 32 bits, so that its product with k is exact.
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
@@ -107,7 +110,7 @@ pub fn exp_nonpositive<const FMA: bool>(x: f64) -> f64 {
     for &coefficient in &SERIES[1..] {
         series = fma::<FMA>(series, r, coefficient);
     }
-    // No branch, so that it vectorises: a mask of ones, or of zeros below −700.
+    // Branch-free, so that it vectorises: a mask of ones, or of zeros below −700.
     let mask = u64::from(x >= -700.0).wrapping_neg();
     let power = (rounded.to_bits() << 52).wrapping_add(1023 << 52);
     series * f64::from_bits(power & mask)

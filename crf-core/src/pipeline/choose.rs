@@ -13,42 +13,44 @@ use crate::learning::selector::{Candidate, Selector};
 use crate::models::log_linear::LogLinear;
 use crate::models::model::Model;
 
-/// The candidate of a path that was chosen, and all that took part.
+/// Chosen candidate of a path, and all candidates that took part.
 #[derive(Debug)]
 pub struct Chosen {
-    /// Its features, ascending numbers into the problem's map.
+    /// Features of the candidate, ascending indices into the problem's map.
     pub features: Vec<usize>,
-    /// The map of these.
+    /// Map of these features.
     pub map: Arc<FeatureMap>,
-    /// The model that the selector fitted to them, if it did.
+    /// Model that the selector fitted to these features, if it did.
     pub model: Option<LogLinear>,
-    /// The whole path.
+    /// All candidates of the path.
     pub tried: Vec<TriedCandidate>,
-    /// Its number on the path, which has none where nothing was worth a feature.
+    /// Index of the candidate in `tried`; `None` if the path is empty, since no feature was worth
+    /// it.
     pub best: Option<usize>,
-    /// Why the path ended.
+    /// Reason for the end of the path.
     pub stop: Stop,
-    /// Whether the learner had a part in it: whether some candidate came without weights and was trained.
+    /// True if the learner took part: some candidate came without weights and was trained.
     pub by_learner: bool,
 }
 
-/// A candidate that took part in a choice.
+/// Candidate that took part in a choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TriedCandidate {
-    /// How many features it has.
+    /// Number of features.
     pub features: usize,
-    /// The selector's objective on the training data, where it has one.
+    /// Selector's objective on the training data, if it has one.
     pub objective: Option<f64>,
-    /// What it was compared by: the lower the better.
+    /// Score by which candidates were compared; lower is better.
     pub score: f64,
-    /// Seconds of selection until it was found.
+    /// Seconds of selection until the candidate was found.
     pub seconds: f64,
 }
 
-/// Chooses among the candidates of a path by their error on the problem's validation data; without such data by the
-/// selector's objective or, if it has none, by the error on the training data. Of equal ones the smallest wins.
+/// Chooses among the candidates of a path by their error on the problem's validation data. Without
+/// validation data, the selector's objective decides or, if it has none, the error on the training
+/// data. Of equal candidates the smallest wins.
 ///
-/// Candidates that come without weights are trained by `learner`, each from the weights of the one before.
+/// Candidates without weights are trained by `learner`, each from the weights of the one before.
 pub fn choose(
     selector: &dyn Selector,
     learner: &dyn Learner,
@@ -56,37 +58,37 @@ pub fn choose(
     problem: &Problem<'_>,
     run: &mut FitContext<'_>,
 ) -> Result<Chosen> {
-    choice(selector, learner, decode, problem, run, None)
+    choose_observed(selector, learner, decode, problem, run, None)
 }
 
-/// [`choose`], and shows every candidate with its model to `see`.
+/// [`choose`], and shows every candidate with its model to `observer`.
 pub fn choose_with(
     selector: &dyn Selector,
     learner: &dyn Learner,
     decode: Decode,
     problem: &Problem<'_>,
     run: &mut FitContext<'_>,
-    see: &mut See<'_>,
+    observer: &mut CandidateObserver<'_>,
 ) -> Result<Chosen> {
-    choice(selector, learner, decode, problem, run, Some(see))
+    choose_observed(selector, learner, decode, problem, run, Some(observer))
 }
 
-/// Who is shown candidates.
-type See<'s> = dyn FnMut(&TriedCandidate, &dyn Model) -> Result<()> + 's;
+/// Observer of candidates and their models.
+type CandidateObserver<'s> = dyn FnMut(&TriedCandidate, &dyn Model) -> Result<()> + 's;
 
-fn choice(
+fn choose_observed(
     selector: &dyn Selector,
     learner: &dyn Learner,
     decode: Decode,
     problem: &Problem<'_>,
     run: &mut FitContext<'_>,
-    mut see: Option<&mut See<'_>>,
+    mut observer: Option<&mut CandidateObserver<'_>>,
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
     let mut tried: Vec<TriedCandidate> = Vec::new();
     let mut best: Option<(usize, Vec<usize>, Option<LogLinear>)> = None;
     let mut by_learner = false;
-    let mut before = WarmStart::default();
+    let mut warm_start = WarmStart::default();
     let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
         let Candidate { features, weights, objective, seconds } = candidate;
         let map = Arc::new(problem.map.narrow_to(features));
@@ -95,15 +97,15 @@ fn choice(
         let mut trained = None;
         let shown: Option<&dyn Model> = match &model {
             Some(model) => Some(model),
-            None if by_objective.is_some() && see.is_none() => None,
+            None if by_objective.is_some() && observer.is_none() => None,
             None => {
-                let start = before.carry_over(features, &map)?;
+                let start = warm_start.carry_over(features, &map)?;
                 let start = start.as_ref().map(|model| model as &dyn Model);
                 let train = problem.train.restricted(&map);
                 let narrow = Problem { map: &map, train: &train, valid: None, start, ..*problem };
                 let fit =
                     learner.fit(&narrow, &mut FitContext::new(seed, &mut |_| ControlFlow::Continue(())))?;
-                before.keep(features, &*fit.model);
+                warm_start.keep(features, &*fit.model);
                 by_learner = true;
                 Some(&**trained.insert(fit.model))
             }
@@ -113,19 +115,19 @@ fn choice(
             (None, Some(shown)) => problem.error(shown, problem.valid.unwrap_or(problem.train), decode)?,
             (None, None) => unreachable!("only candidates that are compared by objective have no model"),
         };
-        let this = TriedCandidate { features: features.len(), objective, score, seconds };
-        if let (Some(see), Some(shown)) = (&mut see, shown) {
-            see(&this, shown)?;
+        let tried_candidate = TriedCandidate { features: features.len(), objective, score, seconds };
+        if let (Some(observer), Some(shown)) = (&mut observer, shown) {
+            observer(&tried_candidate, shown)?;
         }
-        if best.as_ref().is_none_or(|(at, ..)| score < tried[*at].score) {
+        if best.as_ref().is_none_or(|(index, ..)| score < tried[*index].score) {
             best = Some((tried.len(), features.to_vec(), model));
         }
-        tried.push(this);
+        tried.push(tried_candidate);
         Ok(ControlFlow::Continue(()))
     })?;
     let (best, features, model) = match best {
         Some((best, features, model)) => (Some(best), features, model),
-        // A model of no features has no weights to find.
+        // A model without features has no weights to find.
         None => {
             let map = Arc::new(problem.map.narrow_to(&[]));
             (None, Vec::new(), Some(LogLinear::new(map, Vec::new())?))
@@ -136,33 +138,33 @@ fn choice(
     Ok(Chosen { features, map, model, tried, best, stop, by_learner })
 }
 
-/// The weights of the candidate that was trained last.
+/// Weights of the candidate that was trained last, to start the next one from.
 #[derive(Default)]
 struct WarmStart {
     features: Vec<usize>, // ascending
-    weights: Vec<f64>,    // of each of them; empty if the model has no weights
+    weights: Vec<f64>,    // [features]; empty if the model has no weights
 }
 
 impl WarmStart {
-    /// Keeps what a learner found for some features.
+    /// Keeps the weights of a trained candidate.
     fn keep(&mut self, features: &[usize], model: &dyn Model) {
         let weights = model.log_linear().map(LogLinear::weights);
         self.features = features.to_vec();
         self.weights = weights.filter(|w| w.len() == features.len()).unwrap_or_default().to_vec();
     }
 
-    /// A model of some features to start from: those that were there have their weights, new ones none.
+    /// Start model of some features: known features have their weights, new ones 0.
     fn carry_over(&self, features: &[usize], map: &Arc<FeatureMap>) -> Result<Option<LogLinear>> {
         if self.weights.is_empty() {
             return Ok(None);
         }
-        let weight = |k: &usize| self.features.binary_search(k).map_or(0.0, |at| self.weights[at]);
+        let weight = |k: &usize| self.features.binary_search(k).map_or(0.0, |index| self.weights[index]);
         LogLinear::new(map.clone(), features.iter().map(weight).collect()).map(Some)
     }
 }
 
 impl Problem<'_> {
-    /// The fraction of positions that a model labels wrongly, by the problem's inference and under its constraints.
+    /// Error rate of a model, by the problem's inference and under its constraints.
     pub fn error(&self, model: &dyn Model, encoded: &EncodedDataset, decode: Decode) -> Result<f64> {
         ErrorRate {}.measure(&self.evaluate(model, encoded, decode)?.into())
     }

@@ -5,31 +5,32 @@ use crate::error::{Error, Result};
 use crate::evaluation::predict::Decode;
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
-use crate::features::spec::{Features, FittedFeatures};
+use crate::features::fitted::FittedFeatures;
+use crate::features::spec::Features;
 use crate::inference::algorithm::Inference;
 use crate::learning::learner::{Fit, FitContext, Learner, Problem};
 use crate::learning::selector::Selector;
 use crate::models::model::Model;
 use crate::pipeline::choose::{Chosen, choose};
 
-/// An encoder of datasets, which may show how far it is.
+/// Function that encodes a dataset, and may show its progress.
 pub type Encode<'e> = dyn Fn(&FittedFeatures, Arc<Dataset>) -> Result<EncodedDataset> + 'e;
 
-/// Data made ready for selection and learning: features fitted, sequences encoded, weights numbered.
+/// Prepared data for selection and learning: features fitted, sequences encoded, weights numbered.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The fitted features.
+    /// Fitted features.
     pub features: FittedFeatures,
-    /// The encoded training data.
+    /// Encoded training data.
     pub train: EncodedDataset,
-    /// The encoded validation data.
+    /// Encoded validation data.
     pub valid: Option<EncodedDataset>,
-    /// All candidate features.
+    /// Map of all candidate features.
     pub map: Arc<FeatureMap>,
 }
 
 impl Prepared {
-    /// Fits features on the training data and encodes all data by them.
+    /// Fits features on the training data and encodes all data.
     pub fn fit(
         features: &Features,
         train: Arc<Dataset>,
@@ -39,8 +40,8 @@ impl Prepared {
         Prepared::with_features(features.fit(&train)?, None, train, valid, encode)
     }
 
-    /// Encodes data by features that are fitted already; `map` numbers their weights, unless they are to be numbered by
-    /// the training data.
+    /// Encodes data by features that are fitted already. `map` numbers their weights; without it,
+    /// the training data do.
     pub fn with_features(
         features: FittedFeatures,
         map: Option<Arc<FeatureMap>>,
@@ -57,27 +58,27 @@ impl Prepared {
         Ok(Prepared { features, train, valid, map })
     }
 
-    /// The problem of learning all features from the training data.
+    /// Problem of learning the weights of all features from the training data.
     pub fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {
         Problem { valid: self.valid.as_ref(), ..Problem::new(&self.train, &self.map, inference) }
     }
 }
 
-/// Encodes at once, without showing anything.
+/// Encodes a dataset without showing progress.
 pub fn encode(features: &FittedFeatures, data: Arc<Dataset>) -> Result<EncodedDataset> {
     features.encode(data)
 }
 
-/// A trained model, and the selection before it.
+/// Trained model, and the selection before it.
 #[derive(Debug)]
 pub struct Trained {
-    /// The model and the course of its training.
+    /// Model and the course of its training.
     pub fit: Fit,
-    /// The selection; `None` if all features stayed.
+    /// Selection; `None` if all features were kept.
     pub chosen: Option<Chosen>,
 }
 
-/// Selects features and trains a model of the survivors, from the weights that the selector gave them.
+/// Selects features and trains a model of the survivors, starting from the weights of the selector.
 pub fn select_and_fit(
     problem: &Problem<'_>,
     selector: &dyn Selector,

@@ -1,4 +1,4 @@
-//! Small datasets for the tests of this crate.
+//! Small datasets: by hand, and random ones that reach every case of shared edge tables.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crf_core::{
 };
 use rand::RngExt as _;
 
-/// A channel of real numbers.
+/// Channel of real numbers.
 pub fn real(name: &str) -> Channel {
     Channel { name: name.into(), kind: ChannelKind::Real }
 }
 
-/// A channel of symbols.
+/// Channel of symbols.
 pub fn symbolic(name: &str, symbols: &[&str]) -> Channel {
     Channel { name: name.into(), kind: ChannelKind::Symbol(Alphabet::new(symbols.iter().copied())) }
 }
 
-/// Chains with the real channel `x` and the symbolic channel `c` (a, b, c), without labels.
+/// Unlabelled chains with the real channel `x` and the symbolic channel `c` (a, b, c).
 pub fn chains(sequences: &[&[(f64, u32)]]) -> Dataset {
     let schema = Schema::chain(vec![real("x"), symbolic("c", &["a", "b", "c"])], Alphabet::new(["n", "y"]));
     let mut data = DatasetBuilder::new(Arc::new(schema.unwrap()));
@@ -31,7 +31,8 @@ pub fn chains(sequences: &[&[(f64, u32)]]) -> Dataset {
     data.finish()
 }
 
-/// Chains without channels whose positions have the given labels, one word each; `?` is an unknown one.
+/// Chains without channels, whose positions have the given labels, one word each; `?` is an unknown
+/// label.
 pub fn labelled(labels: &[&str], sequences: &[&str]) -> Dataset {
     let schema = Schema::chain(vec![], Alphabet::new(labels.iter().copied())).unwrap();
     let mut data = DatasetBuilder::new(Arc::new(schema.clone()));
@@ -44,7 +45,8 @@ pub fn labelled(labels: &[&str], sequences: &[&str]) -> Dataset {
     data.finish()
 }
 
-/// Two kinds of node, `a` with two labels and `b` with three, and a relation each way between them.
+/// Schema of two kinds of node, `a` with two labels and `b` with three, and a relation each way
+/// between them.
 pub fn two_kinds(channels: Vec<Channel>) -> Schema {
     let kind = |name: &str, labels: &[&str]| NodeKind {
         name: name.into(),
@@ -55,7 +57,7 @@ pub fn two_kinds(channels: Vec<Channel>) -> Schema {
     Schema::graph(channels, kinds, vec![relation("ab", 0, 1), relation("ba", 1, 0)]).unwrap()
 }
 
-/// A list of features as a config writes it.
+/// Feature list as a config writes it.
 pub fn features(list: &str) -> Features {
     #[derive(serde::Deserialize)]
     struct Config {
@@ -64,18 +66,18 @@ pub fn features(list: &str) -> Features {
     toml::from_str::<Config>(&format!("features = {list}")).unwrap().features
 }
 
-/// How the edge tables of a corpus are shared, which decides the way a scorer takes.
+/// Sharing of edge tables in an encoded dataset, which decides the code path of a scorer.
 #[derive(Debug, Clone, Copy)]
 pub enum Sharing {
     /// One table for all edges.
     One,
     /// One table for each of a few distinct rows.
     Few,
-    /// More than 64 distinct rows, so that each sequence makes its own tables.
+    /// More than 64 distinct rows, so that each sequence computes its own tables.
     Own,
 }
 
-/// Up to four small random instances, and with [`Sharing::Own`] a long one behind them.
+/// Up to four small random instances; [`Sharing::Own`] adds a long one.
 pub fn random_corpus(seed: u64, graphs: bool, sharing: Sharing) -> (Arc<Dataset>, FittedFeatures) {
     let mut rng = Seed::new(seed).child("corpus").rng();
     let channels = vec![real("x"), symbolic("c", &["a", "b", "c"])];
@@ -121,7 +123,8 @@ pub fn random_corpus(seed: u64, graphs: bool, sharing: Sharing) -> (Arc<Dataset>
     (data, fitted)
 }
 
-/// Nodes of alternating kinds, a path through them, and two random edges that may be parallel to others.
+/// Random graph: nodes of alternating kinds, a path through them, and two random edges that may be
+/// parallel to others.
 fn random_graph(schema: &Schema, length: usize, rng: &mut Rng) -> Graph {
     let first = rng.random_range(0..2);
     let kinds: Vec<u16> = (0..length).map(|n| (first + n as u16) % 2).collect();
@@ -138,13 +141,13 @@ fn random_graph(schema: &Schema, length: usize, rng: &mut Rng) -> Graph {
     Graph::new(schema, kinds, edges).unwrap()
 }
 
-/// `n` random weights.
+/// Draws `n` random weights.
 pub fn random_weights(seed: u64, n: usize) -> Vec<f64> {
     let mut rng = Seed::new(seed).child("weights").rng();
     (0..n).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
 
-/// A random labelling of instance `i`.
+/// Random labelling of instance `i`.
 pub fn random_labels(seed: u64, data: &Dataset, i: usize) -> Vec<Label> {
     let mut rng = Seed::new(seed).child("labels").child(&i.to_string()).rng();
     let shape = data.shape(i);

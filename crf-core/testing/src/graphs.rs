@@ -1,4 +1,4 @@
-//! Random graphs, and all that can be asked about them at once.
+//! Random graphs, and all questions about them at once.
 
 use crf_core::{
     Beliefs, EdgeBeliefs, Error, Graph, Inference, Label, LogZ, OwnedPotentials, Plugin, Potentials, Scratch,
@@ -8,9 +8,9 @@ use proptest::prelude::*;
 
 use crate::close;
 
-/// Every inference that answers graphs, with other numbers for those of its settings that are named.
+/// Every inference that answers graphs, with the named settings changed where it has them.
 ///
-/// They come from the list of plugins: a test about all of them need not be told of a new one, nor of one that is gone.
+/// They come from the registry of plugins, so that new plugins are tested without being named.
 pub fn for_graphs(settings: &[(&str, u32)]) -> Vec<Box<dyn Inference>> {
     let triangle = OwnedPotentials::graph(
         Graph::bare(vec![1; 3], [(0, 1), (1, 2), (2, 0)]).expect("a graph"),
@@ -36,18 +36,18 @@ pub fn for_graphs(settings: &[(&str, u32)]) -> Vec<Box<dyn Inference>> {
     all
 }
 
-/// Which potentials a graph gets.
+/// Distribution of the potentials of a graph.
 #[derive(Debug, Clone, Copy)]
 pub struct Draw {
-    /// Node potentials are between minus this and this.
+    /// Bound on the absolute value of node potentials.
     pub node: f64,
-    /// Entries of tables are between minus this and this.
+    /// Bound on the absolute value of table entries.
     pub edge: f64,
-    /// Whether some are −∞.
+    /// True if some potentials are −∞.
     pub holes: bool,
 }
 
-/// Potentials at which every algorithm is good.
+/// Potentials on which every algorithm is accurate.
 pub const MODERATE: Draw = Draw { node: 2.0, edge: 1.0, holes: false };
 /// Moderate potentials of which some are −∞.
 pub const HOLES: Draw = Draw { node: 2.0, edge: 2.0, holes: true };
@@ -58,25 +58,26 @@ pub const STRONG_HOLES: Draw = Draw { node: 50.0, edge: 50.0, holes: true };
 /// Potentials whose exponentials overflow.
 pub const HUGE: Draw = Draw { node: 1e4, edge: 1e4, holes: true };
 
-/// Which edges a graph gets.
+/// Form of a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Form {
     /// Trees and isolated nodes.
     Forest,
     /// One cycle.
     Cycle,
-    /// Two or three columns.
+    /// Grid of two or three columns.
     Grid,
-    /// Anything, parallel edges included.
+    /// Any edges, parallel ones included.
     Any,
 }
 
-/// Every form.
+/// Strategy of all forms.
 pub fn any_form() -> impl Strategy<Value = Form> + Clone {
     prop_oneof![Just(Form::Forest), Just(Form::Cycle), Just(Form::Grid), Just(Form::Any)]
 }
 
-/// Graphs of up to ten nodes with one to four labels each, few enough labellings to list them.
+/// Strategy of graphs of up to ten nodes with one to four labels each: few enough labellings to
+/// list them.
 pub fn graphs(forms: impl Strategy<Value = Form>, draw: Draw) -> impl Strategy<Value = OwnedPotentials> {
     let cards = proptest::collection::vec(
         prop_oneof![1 => Just(1_u32), 6 => Just(2), 2 => Just(3), 1 => Just(4)],
@@ -127,18 +128,19 @@ fn edges(form: Form, n: u32, wishes: &[(u32, u32, bool)]) -> Vec<(u32, u32)> {
     turned.collect()
 }
 
-/// Node beliefs, beliefs of each edge, and log Z.
+/// Answers about a graph: node marginals, edge marginals, and log Z.
 #[derive(Debug)]
 pub struct Answers {
     /// Node marginals.
     pub node: Vec<f64>,
     /// Edge marginals, edge by edge.
     pub each: Vec<f64>,
-    /// log Z and what it is worth.
+    /// Log normaliser, with its quality.
     pub log_z: LogZ,
 }
 
-/// All answers, or nothing when the instance is infeasible. Sums per table must agree with the edges.
+/// Asks for all answers; `None` if the instance is infeasible. Sums per table must agree with the
+/// edges.
 pub fn ask(with: &dyn Inference, x: &mut OwnedPotentials) -> Option<Answers> {
     with.check().expect("good settings");
     let p = x.view();
@@ -181,7 +183,7 @@ pub fn ask(with: &dyn Inference, x: &mut OwnedPotentials) -> Option<Answers> {
     }
 }
 
-/// The largest difference between an edge's sums over one end and the beliefs of the other.
+/// Largest difference between the sums of edge marginals and the node marginals at both ends.
 pub fn inconsistency(x: &OwnedPotentials, answers: &Answers) -> f64 {
     let shape = x.shape();
     let mut worst: f64 = 0.0;
@@ -200,19 +202,19 @@ pub fn inconsistency(x: &OwnedPotentials, answers: &Answers) -> f64 {
     worst
 }
 
-/// The largest difference between two lists of probabilities.
+/// Largest difference between two lists of probabilities.
 pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// A square grid, row by row: all edges to the right, then all edges down.
+/// Square grid, row by row: all edges to the right, then all edges down.
 pub fn grid(side: u32, labels: u32) -> Graph {
     let right = (0..side * side).filter(|u| u % side + 1 < side).map(|u| (u, u + 1));
     let down = (0..side * (side - 1)).map(|u| (u, u + side));
     Graph::bare(vec![labels; (side * side) as usize], right.chain(down)).expect("a grid")
 }
 
-/// Pearson's statistic of some draws over all labellings.
+/// Pearson's chi-square statistic of draws over all labellings.
 pub fn chi_square(p: &Potentials<'_>, draws: &[Vec<Label>]) -> f64 {
     let (log_z, mut chi_square) = (oracle::log_z(p), 0.0);
     for y in oracle::all_labellings(p) {

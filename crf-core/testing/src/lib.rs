@@ -1,7 +1,12 @@
-//! What the tests of several crates share: random data, graphs and problems, and runs of learners.
+//! Helpers that the tests of several crates share: random data, graphs and problems, and runs of
+//! learners.
 //!
-//! Only ever a dev-dependency. Everything is drawn from a seed, so that a failure can be repeated; what may fail here
-//! panics, since a failed helper is a failed test.
+//! Only ever a dev-dependency. Everything is drawn from a seed, so that a failure can be repeated.
+//! A helper that fails panics, since a failed helper is a failed test.
+//!
+//! Start with `problems.rs` (learning problems), `datasets.rs` (data of every sort) or `graphs.rs`
+//! (potentials on graphs, and all that an inference answers about them); `runs.rs` trains and
+//! evaluates.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -1,4 +1,4 @@
-//! Small random problems that many tests share.
+//! Small random learning problems.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crf_core::{
 };
 use rand::RngExt as _;
 
-/// What to draw.
+/// Settings of random data.
 #[derive(Debug, Clone)]
 pub struct Draw {
     /// Number of sequences.
     pub sequences: usize,
-    /// Positions of a sequence, at most.
+    /// Upper limit of the positions in a sequence.
     pub length: usize,
     /// Number of labels.
     pub labels: usize,
-    /// How many of ten positions lose their label.
+    /// Average number of unlabelled positions in ten.
     pub unlabelled: u32,
     /// Seed of all draws.
     pub seed: u64,
 }
 
-/// Sequences with two real channels that depend on the label and a symbolic one that does so too.
+/// Draws sequences with two real channels and a symbolic one, all of which depend on the label.
 pub fn data(draw: &Draw) -> Dataset {
     let channel = |name: &str, kind| Channel { name: name.into(), kind };
     let channels = vec![
@@ -57,7 +57,7 @@ pub fn data(draw: &Draw) -> Dataset {
 pub struct Encoded {
     /// Encoded training data.
     pub corpus: EncodedDataset,
-    /// Their features.
+    /// Map of all their features.
     pub map: Arc<FeatureMap>,
 }
 
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Encoded {
 }
 
 impl Encoded {
-    /// Encodes data by a list of features in JSON.
+    /// Encodes data by a feature list in JSON.
     pub fn new(features: &str, data: Dataset) -> Self {
         let features: Features = serde_json::from_str(features).unwrap();
         let fitted = features.fit(&data).unwrap();
@@ -78,7 +78,7 @@ impl Encoded {
         Encoded { map: Arc::new(fitted.map(&corpus).unwrap()), corpus }
     }
 
-    /// With other data, encoded by the same functions.
+    /// Encodes training data by a feature list in JSON, and validation data by the same functions.
     pub fn with_valid(features: &str, train: Dataset, valid: Dataset) -> (Self, EncodedDataset) {
         let features: Features = serde_json::from_str(features).unwrap();
         let fitted = features.fit(&train).unwrap();
@@ -86,7 +86,7 @@ impl Encoded {
         (Encoded { map: Arc::new(fitted.map(&corpus).unwrap()), corpus }, valid)
     }
 
-    /// The problem of learning from these data.
+    /// Problem of learning from these data.
     pub fn problem<'a>(&'a self, inference: &'a dyn Inference) -> Problem<'a> {
         Problem::new(&self.corpus, &self.map, inference)
     }
@@ -98,9 +98,9 @@ pub fn random_weights(map: &FeatureMap, scale: f64, seed: u64) -> Vec<f64> {
     (0..map.len()).map(|_| scale * (2.0 * rng.random::<f64>() - 1.0)).collect()
 }
 
-/// The largest difference between an objective's gradient at `w` and central differences.
+/// Largest difference between an objective's gradient at `w` and central differences.
 ///
-/// `evaluate` gives the value and writes the gradient.
+/// `evaluate` returns the value and writes the gradient.
 pub fn slope_error(mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64, w: &[f64]) -> f64 {
     let (mut gradient, mut unused, mut moved) = (vec![0.0; w.len()], vec![0.0; w.len()], w.to_vec());
     evaluate(w, &mut gradient);

@@ -1,4 +1,4 @@
-//! The tests of the vocabulary, in one program: each of its own would be linked anew.
+//! Tests of the vocabulary, in one program, since each program would be linked anew.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod data;

@@ -53,11 +53,11 @@ impl Inference for ForwardBackward {
         let (len, n_labels) = chain_size(&p.shape())?;
         assert_eq!(labels.len(), len, "one label per position");
         if let Some(beam) = self.beam.filter(|&beam| beam < n_labels)
-            && let Some(score) = viterbi::decode(p, len, n_labels, beam, labels, scratch.of())
+            && let Some(score) = viterbi::decode(p, len, n_labels, beam, labels, scratch.get())
         {
             return Ok(Decoded { upper: None, ..Decoded::exact(score) });
         }
-        let score = viterbi::decode(p, len, n_labels, n_labels, labels, scratch.of());
+        let score = viterbi::decode(p, len, n_labels, n_labels, labels, scratch.get());
         score.map(Decoded::exact).ok_or_else(|| impossible(p))
     }
 
@@ -79,11 +79,11 @@ impl Marginals for ForwardBackward {
         let (len, n_labels) = chain_size(&p.shape())?;
         assert_eq!(out.node.len(), len * n_labels, "one belief per position and label");
         if self.domain == Domain::Auto
-            && let Some(log_z) = scaled::infer(p, len, n_labels, out, scratch.of())
+            && let Some(log_z) = scaled::infer(p, len, n_labels, out, scratch.get())
         {
             return Ok(LogZ::exact(log_z));
         }
-        let lattice: &mut Lattice = scratch.of();
+        let lattice: &mut Lattice = scratch.get();
         lattice.fill(p)?;
         lattice.node_marginals(out.node);
         if !matches!(out.edge, EdgeBeliefs::None) {
@@ -108,7 +108,7 @@ impl Sampler for ForwardBackward {
         labellings: &mut [Vec<Label>],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let lattice: &mut Lattice = scratch.of();
+        let lattice: &mut Lattice = scratch.get();
         lattice.fill(p)?;
         labellings.iter_mut().for_each(|labels| lattice.sample(p, rng, labels));
         Ok(())

@@ -190,7 +190,7 @@ impl BoundModel for Bound<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let Bound { model: AdditiveModel { map, attributes, .. }, x, .. } = self;
         let (shape, start) = (x.data().shape(i), x.data().range(i).start);
-        let node: &mut Vec<f64> = scratch.of();
+        let node: &mut Vec<f64> = scratch.get();
         node.clear();
         node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         for t in 0..shape.n_nodes() {

@@ -122,7 +122,7 @@ fn grow(
     let valid = valid.map(|x| Ok::<_, Error>((field(x)?, Binned::new(attributes, x)))).transpose()?;
     let links = problem.map.state();
     let intercepts = (0..links.n_observations() as u32).filter(|&g| links.is_constant(g));
-    let mut kinds: Vec<u16> = intercepts.map(|g| links.owner(g)).collect();
+    let mut kinds: Vec<u16> = intercepts.map(|g| links.scope(g)).collect();
     kinds.dedup();
     let mut stumps = Stumps {
         shrinkage: of.shrinkage,

@@ -53,7 +53,7 @@ pub(crate) fn tied(map: &FeatureMap) -> impl Iterator<Item = u16> + '_ {
     let links = map.transition();
     let tied = |relation: &u16| {
         (0..links.n_observations() as u32)
-            .any(|g| links.owner(g) == *relation && !links.targets(g).is_empty())
+            .any(|g| links.scope(g) == *relation && !links.targets(g).is_empty())
     };
     (0..map.schema().relations().len() as u16).filter(tied)
 }

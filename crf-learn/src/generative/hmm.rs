@@ -395,7 +395,7 @@ impl BoundModel for Bound<'_> {
         let (model, x) = (self.model, self.x);
         let n = model.start.len();
         let range = x.data().range(i);
-        let Node(node) = scratch.of();
+        let Node(node) = scratch.get();
         node.clear();
         for t in range.clone() {
             let at = node.len();

@@ -78,7 +78,7 @@ impl Nodes {
         let (x, links) = (problem.train, problem.map.state());
         let refuse = |what: String| Err(Error::Unsupported { tag, what });
         let n_labels = problem.map.schema().n_labels(kind);
-        let mine: Vec<u32> = (0..links.n_observations() as u32).filter(|&g| links.owner(g) == kind).collect();
+        let mine: Vec<u32> = (0..links.n_observations() as u32).filter(|&g| links.scope(g) == kind).collect();
         if let Some(&g) = mine.iter().find(|&&g| links.range(g).len() != n_labels) {
             return refuse(format!(
                 "gives every function a weight for every label, but `{}` has only some; use `pairs = \"all\"`",
@@ -86,7 +86,7 @@ impl Nodes {
             ));
         }
         let constants: Vec<(u32, f64)> =
-            x.constant_state().iter().copied().filter(|(g, _)| links.owner(*g) == kind).collect();
+            x.constant_state().iter().copied().filter(|(g, _)| links.scope(*g) == kind).collect();
         let mut functions: Vec<u32> = mine.into_iter().filter(|&g| !links.is_constant(g)).collect();
         let n_varying = functions.len();
         if with_constants {

@@ -119,7 +119,7 @@ fn frequencies(problem: &Problem<'_>) -> Result<(ReferenceDistribution, Vec<f64>
         rho.iter_mut().for_each(|share| *share /= total);
         for (label, share) in rho.iter().enumerate() {
             let of_kind =
-                problem.train.constant_state().iter().filter(|(g, _)| map.state().owner(*g) as usize == kind);
+                problem.train.constant_state().iter().filter(|(g, _)| map.state().scope(*g) as usize == kind);
             let mut intercepts =
                 of_kind.filter_map(|&(g, value)| Some((map.state().find(g, label as u32)?, value)));
             let Some((k, value)) = intercepts.next() else {

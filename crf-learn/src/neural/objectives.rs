@@ -92,7 +92,7 @@ impl Objective for Classifier<'_> {
     fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         let (t, label, weight) = self.labelled[item];
         let resting = self.dropout.as_ref().filter(|_| self.resting);
-        let pass: &mut Pass = worker.potentials.of();
+        let pass: &mut Pass = worker.potentials.get();
         self.net.forward(w, self.x, t..t + 1, resting, pass);
         let slopes = &mut worker.node;
         slopes.clear();
@@ -160,7 +160,7 @@ impl Objective for Joint<'_> {
         let (range, weight) = (self.x.data().range(item), self.x.data().weight(item));
         let resting = self.dropout.as_ref().filter(|_| self.resting);
         // Taken out, because the potentials are made in the same memory.
-        let Memory { mut pass, mut slopes } = std::mem::take(worker.potentials.of());
+        let Memory { mut pass, mut slopes } = std::mem::take(worker.potentials.get());
         self.net.forward(of_net, self.x, range, resting, &mut pass);
         slopes.clear();
         slopes.resize(pass.scores.len(), 0.0);
@@ -180,7 +180,7 @@ impl Objective for Joint<'_> {
             scores.for_each(|(slopes, &label)| slopes[label as usize] -= weight);
         }
         self.net.backward(of_net, &slopes, resting, &mut pass, &mut part.vector[..of_net.len()]);
-        *worker.potentials.of() = Memory { pass, slopes };
+        *worker.potentials.get() = Memory { pass, slopes };
         Ok(())
     }
 

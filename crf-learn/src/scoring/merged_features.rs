@@ -27,7 +27,7 @@ impl MergedFeatures {
             .map(|(g, column)| {
                 // Functions without an entry are left alone, and constant ones have none.
                 let first =
-                    if column == 0 { g } else { *firsts.entry((links.owner(g), column)).or_insert(g) };
+                    if column == 0 { g } else { *firsts.entry((links.scope(g), column)).or_insert(g) };
                 if links.targets(first) == links.targets(g) { first } else { g }
             })
             .collect();

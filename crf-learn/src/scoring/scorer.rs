@@ -61,7 +61,7 @@ impl<'a> Scorer<'a> {
         let n_labels: Vec<usize> =
             (0..schema.kinds().len()).map(|kind| schema.n_labels(kind as u16)).collect();
         let packed = pack(map.state(), &n_labels, x.nodes())?;
-        let bands = DenseRuns::find(x, |g| packed.whole_row(g, n_labels[map.state().owner(g) as usize]));
+        let bands = DenseRuns::find(x, |g| packed.whole_row(g, n_labels[map.state().scope(g) as usize]));
         Ok(Scorer {
             map,
             x,
@@ -95,7 +95,7 @@ impl<'a> Scorer<'a> {
     /// The potentials of sequence `i` under the weights of the last [`Scorer::update`].
     pub fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let shape = self.x.data().shape(i);
-        let buffer: &mut Buffer = scratch.of();
+        let buffer: &mut Buffer = scratch.get();
         buffer.node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         buffer.rows.resize(LONGEST * self.widest, 0.0);
         dispatch(Score { scorer: self, i, rows: &mut buffer.rows, node: &mut buffer.node });
@@ -132,7 +132,7 @@ impl<'a> Scorer<'a> {
             let mut tell =
                 |g, value| state.find(g, label).into_iter().for_each(|k| f(k, value * state.factor(g)));
             x.nodes().for_each(start + n, &mut tell);
-            let base = x.constant_state().iter().filter(|(g, _)| state.owner(*g) == kind);
+            let base = x.constant_state().iter().filter(|(g, _)| state.scope(*g) == kind);
             base.for_each(|&(g, value)| tell(g, value));
         }
         for (e, &row) in x.edge_row_indices(i).iter().enumerate() {
@@ -145,7 +145,7 @@ impl<'a> Scorer<'a> {
             let mut tell =
                 |g, value| transition.find(g, pair).into_iter().for_each(|k| f(state.len() + k, value));
             x.edge_rows().for_each(row as usize, &mut tell);
-            let base = x.constant_transition().iter().filter(|(g, _)| transition.owner(*g) == relation);
+            let base = x.constant_transition().iter().filter(|(g, _)| transition.scope(*g) == relation);
             base.for_each(|&(g, value)| tell(g, value));
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Scorer<'a> {
                 });
                 let range = self.base.range(kind);
                 let base = &mut self.base.scores[range];
-                for &(g, value) in x.constant_state().iter().filter(|(g, _)| state.owner(*g) == kind) {
+                for &(g, value) in x.constant_state().iter().filter(|(g, _)| state.scope(*g) == kind) {
                     if let Some(k) = state.find(g, label) {
                         base[label as usize] += step * value * value;
                         changed(k, step * value);
@@ -234,7 +234,7 @@ impl<'a> Scorer<'a> {
         packed: &mut [f64],
         scratch: &mut Scratch,
     ) {
-        let buffer: &mut Buffer = scratch.of();
+        let buffer: &mut Buffer = scratch.get();
         buffer.rows.resize(LONGEST * self.widest, 0.0);
         let (state, rest) = packed.split_at_mut(self.packed.len());
         let (base, transition) = rest.split_at_mut(self.base.scores.len());
@@ -249,7 +249,7 @@ impl<'a> Scorer<'a> {
         let (out, out_transition) = out.split_at_mut(links.len());
         self.packed.unpack(links, state, out);
         for &(g, value) in self.x.constant_state() {
-            links.add_expectation(g, value, &base[self.base.range(links.owner(g))], out);
+            links.add_expectation(g, value, &base[self.base.range(links.scope(g))], out);
         }
         out_transition.copy_from_slice(transition);
         self.edges.add_shared(sums, out_transition);

@@ -130,7 +130,7 @@ impl WeightLayout {
                 continue;
             }
             let (width, targets) =
-                (padded(n_labels[links.owner(g as u32) as usize]), links.targets(g as u32));
+                (padded(n_labels[links.scope(g as u32) as usize]), links.targets(g as u32));
             let frequent = targets.partition_point(|&label| (label as usize) < LANES);
             let width = if dense[g] { width } else { cheapest(targets.len(), frequent, width) };
             let region = if width == LANES { &mut next.narrow } else { &mut next.wide };
@@ -170,7 +170,7 @@ impl WeightLayout {
             end = end.next_multiple_of(LANES);
             for b in 0..bundles.len() {
                 self.bundle_rows.push(number("weights", end)?);
-                end += padded(n_labels[links.owner(bundles.members(b)[0]) as usize]);
+                end += padded(n_labels[links.scope(bundles.members(b)[0]) as usize]);
             }
         }
         self.bundle_rows.push(number("weights", end)?);

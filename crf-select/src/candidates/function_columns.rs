@@ -38,11 +38,11 @@ impl Columns {
         all.sort_by_key(|(row, _)| *row);
         let (state, transition) = (map.state(), map.transition());
         let constants =
-            x.constant_state().iter().map(|&(g, value)| (g, value, &kinds[state.owner(g) as usize][..]));
+            x.constant_state().iter().map(|&(g, value)| (g, value, &kinds[state.scope(g) as usize][..]));
         let on_edges = x
             .constant_transition()
             .iter()
-            .map(|&(g, value)| (g, value, &of_relation[transition.owner(g) as usize][..]));
+            .map(|&(g, value)| (g, value, &of_relation[transition.scope(g) as usize][..]));
         Columns {
             state: Transposed::new(x.nodes(), constants, state.n_observations()),
             transition: Transposed::new(x.edge_rows(), on_edges, transition.n_observations()),

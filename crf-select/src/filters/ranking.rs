@@ -94,10 +94,10 @@ pub(crate) fn score_functions(
         columns.for_each_position(g, |t, value| {
             seen.extend(known(labels[t]).map(|label| (label, value, weights[t])));
         });
-        score(seen, &of_kind[map.state().owner(g) as usize], map.state().targets(g))
+        score(seen, &of_kind[map.state().scope(g) as usize], map.state().targets(g))
     });
     let transition = (0..map.transition().n_observations() as u32).into_par_iter().flat_map_iter(|g| {
-        let (mut seen, relation) = (Vec::new(), map.transition().owner(g));
+        let (mut seen, relation) = (Vec::new(), map.transition().scope(g));
         columns.for_each_edge(g, |edge, value| {
             let pair = pair(relation, edge.tail as usize, edge.head as usize);
             seen.extend(pair.map(|pair| (pair, value, weights[edge.tail as usize])));

@@ -118,7 +118,7 @@ impl Relief {
             .for_each(|item| *of_target.entry((item.owner, item.target)).or_insert(0.0) += item.weight);
         for g in 0..links.n_observations() as u32 {
             for (k, &target) in links.range(g).zip(links.targets(g)) {
-                counts[k] = of_target.get(&(links.owner(g), target)).copied().unwrap_or(1.0);
+                counts[k] = of_target.get(&(links.scope(g), target)).copied().unwrap_or(1.0);
             }
         }
         scores.iter().zip(counts).map(|(score, count)| score / count).collect()

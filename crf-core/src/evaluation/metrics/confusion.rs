@@ -5,10 +5,10 @@ use crate::data::graph::offsets;
 use crate::evaluation::evaluate::Evaluation;
 use crate::evaluation::metrics::ratio;
 
-/// How often each true label was given each predicted one.
+/// Confusion matrix: the number of positions by true and predicted label.
 ///
-/// Labels are numbered through: when there are several kinds of node, those of one come after those of the other.
-/// The last row counts true labels that the model does not have.
+/// With several kinds of node, the labels of one kind follow those of the kind before. The last row
+/// counts true labels that the model does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Confusion {
     counts: Vec<Vec<u64>>, // [true][predicted]
@@ -35,42 +35,42 @@ impl Confusion {
         Confusion { counts }
     }
 
-    /// How many labels there are.
+    /// Number of labels.
     pub fn n_labels(&self) -> usize {
         self.counts.len() - 1
     }
 
-    /// How many positions have a true label that the model does not have.
+    /// Number of positions with a true label that the model does not have.
     pub fn foreign(&self) -> u64 {
         self.truth(self.n_labels())
     }
 
-    /// How many positions of true label `truth` were given label `predicted`.
+    /// Number of positions with true label `truth` and predicted label `predicted`.
     pub fn count(&self, truth: usize, predicted: usize) -> u64 {
         self.counts[truth][predicted]
     }
 
-    /// How many positions have the true label `y`.
+    /// Number of positions with true label `y`.
     pub fn truth(&self, y: usize) -> u64 {
         self.counts[y].iter().sum()
     }
 
-    /// How many positions were given label `y`.
+    /// Number of positions with predicted label `y`.
     pub fn predicted(&self, y: usize) -> u64 {
         self.counts.iter().map(|row| row[y]).sum()
     }
 
-    /// The fraction of positions given label `y` that have it.
+    /// Precision: the fraction of positions predicted as label `y` whose true label is `y`.
     pub fn precision(&self, y: usize) -> f64 {
         ratio(self.counts[y][y] as f64, self.predicted(y) as f64)
     }
 
-    /// The fraction of positions that have label `y` which were given it.
+    /// Recall: the fraction of positions with true label `y` that are predicted as `y`.
     pub fn recall(&self, y: usize) -> f64 {
         ratio(self.counts[y][y] as f64, self.truth(y) as f64)
     }
 
-    /// The harmonic mean of precision and recall.
+    /// F1 score: the harmonic mean of precision and recall.
     pub fn f1(&self, y: usize) -> f64 {
         ratio(2.0 * self.counts[y][y] as f64, (self.truth(y) + self.predicted(y)) as f64)
     }

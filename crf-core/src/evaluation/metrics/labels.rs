@@ -10,46 +10,51 @@ use crate::evaluation::context::EvaluationContext;
 use crate::evaluation::metric::Metric;
 use crate::evaluation::metrics::{Confusion, ratio};
 
-/// The share of pairs of labels of which something is so.
-fn share(pairs: impl Iterator<Item = (Label, Label)>, is_so: fn(&Label, &Label) -> bool) -> f64 {
-    let (mut so, mut all) = (0.0, 0.0);
+/// Fraction of (true, predicted) pairs that satisfy a predicate.
+fn fraction(pairs: impl Iterator<Item = (Label, Label)>, holds: fn(&Label, &Label) -> bool) -> f64 {
+    let mut holding = 0.0;
+    let mut all = 0.0;
     for (truth, label) in pairs {
         all += 1.0;
-        so += f64::from(is_so(&truth, &label));
+        holding += f64::from(holds(&truth, &label));
     }
-    ratio(so, all)
+    ratio(holding, all)
 }
 
 metric!(
-    /// The fraction of positions with the right label.
-    Accuracy, "accuracy", "accuracy", higher = true, |of| {
-        Ok(share(of.pairs(), Label::eq))
+    /// Accuracy: the fraction of positions with the right label.
+    Accuracy, "accuracy", "accuracy", higher = true, |context| {
+        Ok(fraction(context.pairs(), Label::eq))
     }
 );
 
 metric!(
-    /// The fraction of positions with the right label, when labels are those that are most likely as a whole. It stands beside
-    /// `accuracy` where that is of other answers.
-    ViterbiAccuracy, "viterbi-accuracy", "viterbi_accuracy", higher = true, |of| {
-        Ok(share(of.pairs_with(of.viterbi()?), Label::eq))
+    /// Accuracy of Viterbi decoding: the fraction of positions with the right label if the most
+    /// likely labelling of each sequence as a whole is predicted. Compare it with `accuracy` if
+    /// that uses another decoding.
+    ViterbiAccuracy, "viterbi-accuracy", "viterbi_accuracy", higher = true, |context| {
+        Ok(fraction(context.pairs_with(context.viterbi()?), Label::eq))
     }
 );
 
 metric!(
-    /// The fraction of positions with a wrong label.
-    ErrorRate, "error", "error", higher = false, |of| {
-        Ok(share(of.pairs(), Label::ne))
+    /// Error rate: the fraction of positions with a wrong label.
+    ErrorRate, "error", "error", higher = false, |context| {
+        Ok(fraction(context.pairs(), Label::ne))
     }
 );
 
 metric!(
-    /// The fraction of positions with the right label in each sequence, in the mean over the sequences: a short one counts as
-    /// much as a long one.
-    MeanAccuracy, "mean-accuracy", "mean_accuracy", higher = true, |of| {
-        let (mut sum, mut n) = (0.0, 0.0);
-        for i in 0..of.data.len() {
-            let pairs = of.data.labels()[of.data.range(i)].iter().zip(&of.predicted[of.data.range(i)]);
-            let (mut right, mut all) = (0.0, 0.0);
+    /// Mean accuracy per sequence: the fraction of positions with the right label in each sequence,
+    /// averaged over the sequences. Short sequences count as much as long ones.
+    MeanAccuracy, "mean-accuracy", "mean_accuracy", higher = true, |context| {
+        let mut sum = 0.0;
+        let mut n = 0.0;
+        for i in 0..context.data.len() {
+            let range = context.data.range(i);
+            let pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);
+            let mut right = 0.0;
+            let mut all = 0.0;
             for (truth, predicted) in pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted))) {
                 all += 1.0;
                 right += f64::from(truth == predicted);
@@ -64,39 +69,40 @@ metric!(
 );
 
 metric!(
-    /// The fraction of sequences without a single wrong label.
-    SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |of| {
+    /// Sequence accuracy: the fraction of sequences without a wrong label.
+    SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |context| {
         let clean = |i: usize| {
-            let range = of.data.range(i);
-            let mut pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
+            let range = context.data.range(i);
+            let mut pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);
             pairs.all(|(truth, predicted)| truth.is_none_or(|truth| truth == *predicted))
         };
-        Ok(ratio((0..of.data.len()).filter(|&i| clean(i)).count() as f64, of.data.len() as f64))
+        Ok(ratio((0..context.data.len()).filter(|&i| clean(i)).count() as f64, context.data.len() as f64))
     }
 );
 
 metric!(
-    /// The mean F1 of all labels that occur among the true or the predicted ones.
+    /// Macro F1: the mean F1 score of all labels that occur as true or predicted label.
     ///
-    /// A true label that the model does not have occurs too, with an F1 of 0.
-    MacroF1, "macro-f1", "macro_f1", higher = true, |of| {
-        let confusion = Confusion::of(of);
+    /// A true label that the model does not have counts with an F1 of 0.
+    MacroF1, "macro-f1", "macro_f1", higher = true, |context| {
+        let confusion = Confusion::of(context);
         let present = (0..confusion.n_labels()).filter(|&y| confusion.truth(y) + confusion.predicted(y) > 0);
         let scores: Vec<f64> = present.map(|y| confusion.f1(y)).collect();
-        let foreign: HashSet<Label> = of.pairs().map(|pair| pair.0).filter(|&y| Dataset::is_foreign(y)).collect();
+        let truth = context.pairs().map(|pair| pair.0);
+        let foreign: HashSet<Label> = truth.filter(|&y| Dataset::is_foreign(y)).collect();
         Ok(ratio(scores.iter().sum(), (scores.len() + foreign.len()) as f64))
     }
 );
 
-/// Which quality of one label is measured.
+/// Score of one label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Quality {
-    /// How many of the predicted positions are right.
+    /// Fraction of the positions predicted as the label that have it.
     Precision,
-    /// How many of the true positions are found.
+    /// Fraction of the positions with the label that are predicted as it.
     Recall,
-    /// The harmonic mean of both.
+    /// Harmonic mean of precision and recall.
     F1,
 }
 
@@ -104,9 +110,9 @@ pub enum Quality {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfLabel {
-    /// The label's name.
+    /// Name of the label.
     pub label: String,
-    /// What is measured.
+    /// Score to compute.
     pub quality: Quality,
 }
 
@@ -135,11 +141,11 @@ impl Metric for OfLabel {
         true
     }
 
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
-        let names = of.data.schema().kinds().iter().flat_map(|kind| kind.labels.names().iter());
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
+        let names = context.data.schema().kinds().iter().flat_map(|kind| kind.labels.names().iter());
         let label = names.clone().position(|name| name == self.label);
         let label = label.ok_or_else(|| Error::unknown("label", &self.label, names))?;
-        let confusion = Confusion::of(of);
+        let confusion = Confusion::of(context);
         Ok(match self.quality {
             Quality::Precision => confusion.precision(label),
             Quality::Recall => confusion.recall(label),
@@ -148,14 +154,14 @@ impl Metric for OfLabel {
     }
 }
 
-/// The fraction of positions with a wrong label in one of several equal parts of the sequences, such as the domains of
-/// the source `domains`.
+/// Error rate on one of several equal parts of the sequences, such as the domains of the source
+/// `domains`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorInPart {
-    /// Which part, counted from 1.
+    /// Number of the part, counted from 1.
     pub part: usize,
-    /// How many parts there are; they must be equal.
+    /// Number of parts, which must be equal.
     pub of: usize,
 }
 
@@ -179,11 +185,12 @@ impl Metric for ErrorInPart {
         false
     }
 
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
-        let (mut wrong, mut all) = (0.0, 0.0);
-        for i in of.data.part(self.part, self.of)? {
-            let range = of.data.range(i);
-            let pairs = of.data.labels()[range.clone()].iter().zip(&of.predicted[range]);
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
+        let mut wrong = 0.0;
+        let mut all = 0.0;
+        for i in context.data.part(self.part, self.of)? {
+            let range = context.data.range(i);
+            let pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);
             for (truth, predicted) in
                 pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted)))
             {

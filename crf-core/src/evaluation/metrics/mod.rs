@@ -1,12 +1,13 @@
-//! The metrics: plugins, grouped by what they look at. A ratio of nothing to nothing is 0 everywhere, as conlleval
-//! has it.
+//! Metrics: plugins, grouped by what they measure. A ratio of nothing to nothing is 0 everywhere,
+//! as in conlleval.
 //!
-//! `labels.rs` counts labels, `chunks.rs` whole chunks, `probabilities.rs` asks for marginals and log Z, `model.rs` for
-//! the model, `training.rs` for the course of training. `confusion.rs` is the table behind the scores of labels.
+//! `labels.rs` counts labels, `chunks.rs` whole chunks; `probabilities.rs` uses marginals and log
+//! Z, `model.rs` the model, `training.rs` the course of training. `confusion.rs` is the confusion
+//! matrix behind the scores of labels. Start with `labels.rs`.
 
 /// Defines a metric without settings.
 macro_rules! metric {
-    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $(check = $check:expr,)? |$of:ident| $measure:expr) => {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $(check = $check:expr,)? |$context:ident| $measure:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
@@ -25,7 +26,7 @@ macro_rules! metric {
             $(fn check(&self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
                 $check(inference, reference)
             })?
-            fn measure(&self, $of: &EvaluationContext<'_>) -> Result<f64> {
+            fn measure(&self, $context: &EvaluationContext<'_>) -> Result<f64> {
                 $measure
             }
         }
@@ -49,7 +50,7 @@ pub use model::{FeatureCount, Parameter};
 pub use probabilities::{BrokenBounds, LogLikelihood, LogZError, MarginalError};
 pub use training::{Quantity, Training};
 
-/// `part / whole`, and 0 when there is nothing to divide by.
+/// Ratio `part / whole`, and 0 if there is nothing to divide by.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }

@@ -5,11 +5,12 @@ use crate::error::{Error, Result};
 use crate::evaluation::context::EvaluationContext;
 use crate::evaluation::metric::Metric;
 
-/// A number of the model itself, by the name that `crf inspect` shows: `y=rain ∧ x`, `deviation of x given y=rain`.
+/// Parameter of the model, by the name that `crf inspect` shows: `y=rain ∧ x`, `deviation of x
+/// given y=rain`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
 }
 
@@ -25,20 +26,21 @@ impl Metric for Parameter {
         true
     }
 
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
-        let found = of.parameters()?.iter().find(|(name, _)| *name == self.name);
-        let names = of.parameters()?.iter().map(|(name, _)| name.as_str());
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
+        let found = context.parameters()?.iter().find(|(name, _)| *name == self.name);
+        let names = context.parameters()?.iter().map(|(name, _)| name.as_str());
         found.map(|(_, value)| *value).ok_or_else(|| Error::unknown("parameter", &self.name, names))
     }
 }
 
-/// How many features the model has, of those whose names have all of some parts and none of others.
+/// Number of features of the model. `with` and `without` restrict the count to features by parts of
+/// their names.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeatureCount {
-    /// What a name must have in it, such as `speed`, or `y'` in those of transition features.
+    /// Parts that a name must contain, such as `speed`, or `y'` for transition features.
     pub with: Vec<String>,
-    /// What it must not have in it.
+    /// Parts that a name must not contain.
     pub without: Vec<String>,
 }
 
@@ -64,9 +66,9 @@ impl Metric for FeatureCount {
         false
     }
 
-    fn measure(&self, of: &EvaluationContext<'_>) -> Result<f64> {
+    fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
         let none = || Error::data("the model is not log-linear, so it has no features to be counted");
-        let map = of.map.as_ref().ok_or_else(none)?;
+        let map = context.map.as_ref().ok_or_else(none)?;
         let has = |name: &str, part: &String| name.contains(part.as_str());
         let names = (0..map.len()).map(|k| map.name(k));
         let counted = names.filter(|name| {

@@ -7,15 +7,16 @@ use crate::error::{Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::numeric::serde_numbers;
 
-/// The attributes of bag channels, each with its value.
+/// Attributes of bag channels: one function per attribute, with its value.
 ///
-/// An attribute that stands twice at a position counts with the sum of its values.
+/// An attribute that occurs twice at a position counts with the sum of its values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Attributes {
-    /// Which bag channels; all of them when empty.
+    /// Bag channels to use; all of them when empty.
     pub channels: Vec<String>,
-    /// Attributes that occur less often than this in the training data are dropped; at least 1.
+    /// Minimum number of occurrences in the training data; rarer attributes are dropped. At least
+    /// 1.
     pub min_count: u32,
 }
 
@@ -33,7 +34,7 @@ impl Prototype for Attributes {
         require(self.min_count > 0, "min_count", "at least 1", self.min_count)
     }
 
-    /// Numbers attributes by how often they occur, so that frequent ones stand together in memory.
+    /// Numbers attributes by frequency, so that frequent ones are together in memory.
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let schema = train.schema();
         let mut fitted = Fitted { channels: Vec::new(), n: 0 };
@@ -53,56 +54,56 @@ impl Prototype for Attributes {
             let mut order: Vec<u32> = (0..counts.len() as u32).collect();
             order.retain(|&attribute| counts[attribute as usize] >= self.min_count);
             order.sort_by_key(|&attribute| std::cmp::Reverse(counts[attribute as usize]));
-            let mut function_of = vec![NONE; counts.len()];
+            let mut function_of = vec![NO_FUNCTION; counts.len()];
             for attribute in order {
                 function_of[attribute as usize] = fitted.n;
                 fitted.n += 1;
             }
-            fitted.channels.push(Numbered { channel: c, function_of });
+            fitted.channels.push(ChannelFunctions { channel: c, function_of });
         }
         Ok(Box::new(fitted))
     }
 }
 
-/// The functions of attributes, which have the names that the schema has for these.
+/// Functions of attributes; their names are those of the attributes in the schema.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 struct Fitted {
-    channels: Vec<Numbered>,
+    channels: Vec<ChannelFunctions>,
     #[serde(skip_serializing)]
     n: u32,
 }
 
-/// What a file has of them.
+/// Stored form of the functions.
 #[derive(Deserialize)]
 struct Stored {
-    channels: Vec<Numbered>,
+    channels: Vec<ChannelFunctions>,
 }
 
 impl From<Stored> for Fitted {
     fn from(Stored { channels }: Stored) -> Self {
         let functions = channels.iter().flat_map(|channel| &channel.function_of);
-        let n = functions.filter(|&&g| g != NONE).count() as u32;
+        let n = functions.filter(|&&g| g != NO_FUNCTION).count() as u32;
         Fitted { channels, n }
     }
 }
 
-/// The functions of a channel's attributes.
+/// Functions of the attributes of one channel.
 #[derive(Debug, Serialize, Deserialize)]
-struct Numbered {
+struct ChannelFunctions {
     channel: usize,
     #[serde(with = "serde_numbers")]
     function_of: Vec<u32>, // [attributes]
 }
 
-/// Stands for the function of an attribute that was too rare.
-const NONE: u32 = u32::MAX;
+/// Marks an attribute without a function, since it was too rare.
+const NO_FUNCTION: u32 = u32::MAX;
 
 #[typetag::serde(name = "attributes")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
         let mut all = vec![Observation::new(""); self.n as usize];
-        for Numbered { channel, function_of } in &self.channels {
+        for ChannelFunctions { channel, function_of } in &self.channels {
             let alphabet = schema.channels().get(*channel).and_then(|channel| channel.kind.alphabet());
             let names = alphabet.into_iter().flat_map(|alphabet| alphabet.names().iter());
             for (name, &g) in names.zip(function_of) {
@@ -114,20 +115,21 @@ impl Encoder for Fitted {
         all
     }
 
-    fn plain(&self) -> Option<usize> {
+    fn n_plain_functions(&self) -> Option<usize> {
         Some(self.n as usize)
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        let channels = self.channels.iter().map(|numbered| numbered.channel);
+        let channels = self.channels.iter().map(|functions| functions.channel);
         super::require_channels(schema, channels, "bags of attributes")
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         for t in 0..x.len() {
-            for Numbered { channel, function_of } in &self.channels {
+            for ChannelFunctions { channel, function_of } in &self.channels {
                 x.for_each_in_bag(*channel, t, |attribute, value| {
-                    // An attribute that training never saw has a number past the end; one that was too rare has no function.
+                    // An attribute that training never saw has an index past the end; one that was
+                    // too rare has no function.
                     if let Some(&g) = function_of.get(attribute as usize)
                         && g < self.n
                     {

@@ -3,17 +3,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Error, Result, fits, require};
-use crate::features::label_pattern::both;
+use crate::error::{Error, Result, require, require_consistent};
+use crate::features::label_pattern::intersection;
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named_list};
 
-/// The product of other prototypes' values, for every way to take one function of each.
+/// Product of other prototypes' values, for every combination of one function of each.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conjunction {
-    /// The prototypes that must hold together: two or more.
+    /// Prototypes to multiply: two or more.
     #[serde(deserialize_with = "named_list")]
     #[schemars(with = "Vec<Named>")]
     pub of: Vec<Box<dyn Prototype>>,
@@ -44,7 +44,7 @@ impl Prototype for Conjunction {
     }
 }
 
-/// How many functions all parts make together, if these can be numbered.
+/// Number of functions of all parts together, if they can be numbered.
 fn n_functions(parts: &[Inner]) -> Option<u32> {
     parts.iter().try_fold(1_u32, |total, part| total.checked_mul(part.len()))
 }
@@ -70,7 +70,7 @@ impl Encoder for Fitted {
                     },
                     group: None,
                     constant: a.constant.zip(b.constant).map(|(a, b)| a * b),
-                    labels: both(&a.labels, &b.labels),
+                    labels: intersection(&a.labels, &b.labels),
                 })
                 .collect();
         }
@@ -78,7 +78,7 @@ impl Encoder for Fitted {
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        fits(n_functions(&self.parts).is_some())?;
+        require_consistent(n_functions(&self.parts).is_some())?;
         self.parts.iter().try_for_each(|part| part.check(schema))
     }
 
@@ -87,7 +87,7 @@ impl Encoder for Fitted {
         let (mut joined, mut next) = (Vec::new(), Vec::new());
         for t in 0..x.len() {
             joined.clear();
-            joined.push((0_u32, 1.0, true)); // function, value, whether all its parts are constant
+            joined.push((0_u32, 1.0, true)); // function, value, true if all its parts are constant
             for (part, block) in self.parts.iter().zip(&blocks) {
                 next.clear();
                 for &(a, x, constant) in &joined {

@@ -2,17 +2,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::{Alphabet, Schema};
 
-/// Whether a symbolic channel has a certain symbol at the position (Vail 2008, equation 2.15).
+/// Symbol tests: 1 where a symbolic channel has a certain symbol (Vail 2008, equation 2.15).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Equals {
-    /// Which symbolic channels; all of them when empty.
+    /// Symbolic channels to use; all of them when empty.
     pub channels: Vec<String>,
-    /// Which symbols; all of the channel's alphabet when empty.
+    /// Symbols to test; the whole alphabet of the channel when empty.
     pub symbols: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl Encoder for Fitted {
 
     fn check(&self, schema: &Schema) -> Result<()> {
         let mut tests = self.channels.iter().flat_map(|(_, test_of)| test_of.iter().flatten());
-        fits(tests.all(|&test| (test as usize) < self.names.len()))?;
+        require_consistent(tests.all(|&test| (test as usize) < self.names.len()))?;
         super::require_channels(schema, self.channels.iter().map(|&(channel, _)| channel), "symbols")
     }
 
@@ -80,7 +80,7 @@ impl Encoder for Fitted {
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         for t in 0..x.len() {
             for (channel, test_of) in &self.channels {
-                // A symbol that training never saw has a number past the end and passes no test.
+                // A symbol that training never saw has an index past the end and passes no test.
                 if let Some(&Some(test)) = test_of.get(x.symbol(*channel)[t] as usize) {
                     out.push(test, 1.0);
                 }

@@ -6,7 +6,7 @@ use crate::data::schema::Schema;
 use crate::error::Result;
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
-/// One at the first position only: the start state of Vail (2008), equation 2.16.
+/// Start indicator: 1 at the first position only (Vail 2008, equation 2.16).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct First {}

@@ -2,13 +2,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Result, fits};
+use crate::error::{Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
-/// The fitted prototype inside another one.
+/// Fitted prototype inside another one.
 ///
-/// How many functions it has and which are constant is kept beside it: to ask for these means to spell every
-/// name, which is too much to do per sequence.
+/// The number of functions and the constant ones are stored beside it: asking the encoder spells
+/// every name, which is too much to do per sequence.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Inner {
     encoder: Box<dyn Encoder>,
@@ -17,8 +17,8 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    pub(super) fn fit(of: &dyn Prototype, train: &Dataset) -> Result<Self> {
-        let encoder = of.fit(train)?;
+    pub(super) fn fit(prototype: &dyn Prototype, train: &Dataset) -> Result<Self> {
+        let encoder = prototype.fit(train)?;
         let (len, constants) = encoder.constants(train.schema());
         Ok(Inner { encoder, len: len as u32, constants })
     }
@@ -27,7 +27,7 @@ impl Inner {
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
         self.encoder.check(schema)?;
         let (len, constants) = self.encoder.constants(schema);
-        fits(len == self.len as usize && constants == self.constants)
+        require_consistent(len == self.len as usize && constants == self.constants)
     }
 
     /// See [`Encoder::reach`].
@@ -35,12 +35,12 @@ impl Inner {
         self.encoder.reach()
     }
 
-    /// How many functions there are.
+    /// Number of functions.
     pub(super) fn len(&self) -> u32 {
         self.len
     }
 
-    /// The constant functions with their values, which no row of [`Inner::encode`] holds.
+    /// Constant functions with their values, which no row of [`Inner::encode`] holds.
     pub(super) fn constants(&self) -> &[(u32, f64)] {
         &self.constants
     }
@@ -50,16 +50,17 @@ impl Inner {
     }
 
     pub(super) fn encode(&self, x: &Sequence<'_>) -> EncodedRows {
-        EncodedRows::of(&*self.encoder, x)
+        EncodedRows::encode(&*self.encoder, x)
     }
 
-    /// Calls `f` with the values of all functions at each position in turn, zeros and constants included.
+    /// Calls `f` with the values of all functions at each position in turn, zeros and constants
+    /// included.
     pub(super) fn for_each_row(&self, x: &Sequence<'_>, mut f: impl FnMut(&[f64])) {
-        let block = self.encode(x);
+        let rows = self.encode(x);
         let mut row = vec![0.0; self.len as usize];
-        for t in 0..block.len() {
+        for t in 0..rows.len() {
             row.fill(0.0);
-            for (g, value) in self.constants.iter().copied().chain(block.row(t)) {
+            for (g, value) in self.constants.iter().copied().chain(rows.row(t)) {
                 row[g as usize] += value;
             }
             f(&row);

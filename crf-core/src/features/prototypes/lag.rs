@@ -9,13 +9,14 @@ use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
 
-/// Another prototype's values at earlier or later positions; zero beyond the ends of the sequence.
+/// Lagged values: another prototype's values at earlier or later positions; 0 beyond the ends of
+/// the sequence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lag {
-    /// How many positions to look back; negative numbers look ahead.
+    /// Lags: numbers of positions to look back; negative numbers look ahead.
     pub by: Vec<i64>,
-    /// What is looked at there.
+    /// Prototype to shift.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,
@@ -58,10 +59,10 @@ struct Fitted {
 #[typetag::serde(name = "lag")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        let of = self.of.observations(schema);
-        let groups = of.iter().filter_map(|g| g.group).max().map_or(0, |group| group + 1);
+        let inner = self.of.observations(schema);
+        let groups = inner.iter().filter_map(|g| g.group).max().map_or(0, |group| group + 1);
         let shifted =
-            self.by.iter().enumerate().flat_map(|(k, &by)| of.iter().map(move |g| (k as u32, by, g)));
+            self.by.iter().enumerate().flat_map(|(k, &by)| inner.iter().map(move |g| (k as u32, by, g)));
         shifted
             .map(|(k, by, g)| Observation {
                 name: if by == 0 { g.name.clone() } else { format!("{}[{:+}]", g.name, -i128::from(by)) },
@@ -78,13 +79,13 @@ impl Encoder for Fitted {
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
-        let block = self.of.encode(x);
-        for t in 0..block.len() {
+        let rows = self.of.encode(x);
+        for t in 0..rows.len() {
             for (k, &by) in self.by.iter().enumerate() {
                 let there = (t as i64).checked_sub(by).and_then(|there| usize::try_from(there).ok());
-                if let Some(there) = there.filter(|&there| there < block.len()) {
+                if let Some(there) = there.filter(|&there| there < rows.len()) {
                     let constants = if by == 0 { &[] } else { self.of.constants() };
-                    for (g, value) in constants.iter().copied().chain(block.row(there)) {
+                    for (g, value) in constants.iter().copied().chain(rows.row(there)) {
                         out.push(k as u32 * self.of.len() + g, value);
                     }
                 }

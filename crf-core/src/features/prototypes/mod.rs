@@ -1,4 +1,13 @@
-//! The observation functions that need no knowledge of a domain; each file is one rule.
+//! Prototypes: plugins that generate observation functions, without knowledge of a domain; each
+//! file is one rule.
+//!
+//! A prototype is fitted on training data and becomes an `Encoder`. Wrapping prototypes (`lag`,
+//! `window`, `power`, `threshold`, `normalised`, `conjunction`) hold the fitted prototype inside
+//! them as an `Inner` (`inner.rs`). They print the names of their functions in the language of
+//! `relational`, whose helpers are in `relational/`; those of `template` are in `template/`.
+//!
+//! This room may use `data`, `numeric`, and of `features` the trait and the label patterns. Start
+//! with `value.rs`, the simplest plugin, then `lag.rs`.
 
 mod attributes;
 mod conjunction;
@@ -30,22 +39,22 @@ pub use value::RawValue;
 pub use window::{Over, Window};
 
 use crate::Schema;
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 
-/// Rejects numbers of channels that the schema does not have, or that hold something else.
+/// Rejects indices of channels that the schema does not have, or that have another type.
 fn require_channels(schema: &Schema, channels: impl IntoIterator<Item = usize>, holds: &str) -> Result<()> {
     let known = |c: usize| schema.channels().get(c).is_some_and(|channel| channel.kind.holds() == holds);
-    fits(channels.into_iter().all(known))
+    require_consistent(channels.into_iter().all(known))
 }
 
-/// The numbers of the named channels, or of all that hold what is wanted when none is named.
+/// Indices of the named channels, or of all channels of the wanted type if none is named.
 fn channels(schema: &Schema, names: &[String], holds: &str) -> Result<Vec<usize>> {
-    let fits = |c: usize| schema.channels()[c].kind.holds() == holds;
+    let is_wanted = |c: usize| schema.channels()[c].kind.holds() == holds;
     if names.is_empty() {
-        return Ok((0..schema.channels().len()).filter(|&c| fits(c)).collect());
+        return Ok((0..schema.channels().len()).filter(|&c| is_wanted(c)).collect());
     }
     let find = |name: &String| match schema.channel(name)? {
-        c if fits(c) => Ok(c),
+        c if is_wanted(c) => Ok(c),
         _ => Err(Error::setting("channels", format!("channels of {holds}"), format!("`{name}`"))),
     };
     names.iter().map(find).collect()

@@ -3,20 +3,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::numeric::moments::Moments;
 use crate::plugin::{Named, named};
 
-/// Another prototype's values shifted and scaled to mean 0 and variance 1 on the training data.
+/// Normalised values: another prototype's values, shifted and scaled to mean 0 and variance 1 on
+/// the training data.
 ///
 /// A function that is constant on the training data is only shifted.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Normalised {
-    /// What is normalised.
+    /// Prototype to normalise.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,
@@ -37,38 +38,40 @@ impl Prototype for Normalised {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let of = Inner::fit(&*self.of, train)?;
-        let observations = of.observations(train.schema());
+        let inner = Inner::fit(&*self.of, train)?;
+        let observations = inner.observations(train.schema());
         let mut moments = vec![Moments::default(); observations.len()];
         for i in 0..train.len() {
-            of.for_each_row(&train.sequence(i), |row| {
-                moments.iter_mut().zip(row).for_each(|(moments, &value)| moments.see(value));
+            inner.for_each_row(&train.sequence(i), |row| {
+                moments.iter_mut().zip(row).for_each(|(moments, &value)| moments.add(value));
             });
         }
         let scale = moments.iter().zip(&observations).map(|(moments, g)| {
-            let wrong = || Error::NotFinite(format!("mean or variance of `{}` on the training data", g.name));
-            moments.scale().ok_or_else(wrong)
+            let not_finite =
+                || Error::NotFinite(format!("mean or variance of `{}` on the training data", g.name));
+            moments.scale().ok_or_else(not_finite)
         });
-        Ok(Box::new(Fitted { scale: scale.collect::<Result<_>>()?, of }))
+        Ok(Box::new(Fitted { scale: scale.collect::<Result<_>>()?, of: inner }))
     }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
-    scale: Vec<(f64, f64)>, // mean and inverse deviation of each function
+    scale: Vec<(f64, f64)>, // [functions] mean, inverse deviation
     of: Inner,
 }
 
 #[typetag::serde(name = "normalised")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        let of = self.of.observations(schema).into_iter();
-        of.map(|g| Observation { labels: g.labels, ..Observation::new(format!("norm({})", g.name)) })
+        let inner = self.of.observations(schema).into_iter();
+        inner
+            .map(|g| Observation { labels: g.labels, ..Observation::new(format!("norm({})", g.name)) })
             .collect()
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        fits(self.scale.len() == self.of.len() as usize)?;
+        require_consistent(self.scale.len() == self.of.len() as usize)?;
         self.of.check(schema)
     }
 

@@ -6,7 +6,8 @@ use crate::data::schema::Schema;
 use crate::error::Result;
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
-/// One at every position: as a state feature the intercept, as a transition feature the transition weight.
+/// Constant 1 at every position: the intercept as a state feature, the transition weight as a
+/// transition feature.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct One {}

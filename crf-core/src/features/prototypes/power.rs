@@ -9,14 +9,14 @@ use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
 
-/// A power of another prototype's values: with the value itself, the square makes a Gaussian (Vail 2008,
-/// §2.2.3).
+/// Powers of another prototype's values. With the value itself, the square makes a Gaussian (Vail
+/// 2008, §2.2.3).
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Power {
-    /// The exponents, each at least 1.
+    /// Exponents, each at least 1.
     pub degrees: Vec<u32>,
-    /// What is raised to these powers.
+    /// Prototype to raise to these powers.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,
@@ -41,8 +41,9 @@ of = "value"
 #[typetag::serde(name = "power")]
 impl Prototype for Power {
     fn check(&self) -> Result<()> {
-        let fine = !self.degrees.is_empty() && self.degrees.iter().all(|&degree| (1..=64).contains(&degree));
-        require(fine, "degrees", "a list of whole numbers from 1 to 64", format!("{:?}", self.degrees))?;
+        let is_valid =
+            !self.degrees.is_empty() && self.degrees.iter().all(|&degree| (1..=64).contains(&degree));
+        require(is_valid, "degrees", "a list of whole numbers from 1 to 64", format!("{:?}", self.degrees))?;
         self.of.check()
     }
 
@@ -60,8 +61,8 @@ struct Fitted {
 #[typetag::serde(name = "power")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        let of = self.of.observations(schema);
-        let raised = self.degrees.iter().flat_map(|&degree| of.iter().map(move |g| (degree, g)));
+        let inner = self.of.observations(schema);
+        let raised = self.degrees.iter().flat_map(|&degree| inner.iter().map(move |g| (degree, g)));
         raised
             .map(|(degree, g)| Observation {
                 name: match degree {
@@ -85,10 +86,10 @@ impl Encoder for Fitted {
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
-        let block = self.of.encode(x);
-        for t in 0..block.len() {
+        let rows = self.of.encode(x);
+        for t in 0..rows.len() {
             for (d, &degree) in self.degrees.iter().enumerate() {
-                for (g, value) in block.row(t) {
+                for (g, value) in rows.row(t) {
                     out.push(d as u32 * self.of.len() + g, value.powi(degree as i32));
                 }
             }

@@ -1,3 +1,11 @@
+mod compiler;
+mod language;
+mod objects;
+mod parser;
+mod plan;
+mod printer;
+mod syntax;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -7,24 +15,34 @@ use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
 use crate::error::{Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
-use crate::features::relational::{Functions, Rules};
+use language::{Functions, Rules};
 
-/// Functions of objects and their relations, a rule for many: `speed(i)<k for i in robot, k in 5..100 step 5`.
+/// Functions of objects and their relations, where one rule stands for many functions: `speed(i)<k
+/// for i in robot, k in 5..100 step 5`.
 ///
-/// Channel `robot1.x` is field `x` of object `robot1` of class `robot`. A rule has terms (`pos`, `vel`, `speed`, `dist`,
-/// `chasing`, what `define` adds, `dot`, `length`, `unit`, `cos`, `min`, `max`, `nearest`, `norm`, arithmetic, `e[-1]`), tests,
-/// squares (`e²`), `¬`, `∧`, windows (`all(e, -5..+0)`), and in front of these the labels that it is for: `y'=i ∧ y=j ∧ dist(i, j)<0.2
-/// for i, j in robot`. Different variables are different objects. The name of a function, or of a feature, is a rule itself.
+/// Objects: channel `robot1.x` is field `x` of object `robot1` of class `robot`. Different
+/// variables of a rule are different objects.
+///
+/// Expressions: arithmetic; the terms `pos`, `vel`, `speed`, `dist`, `chasing` and those of
+/// `define`; `dot`, `length`, `unit` and `cos` of vectors; `min` and `max` of two numbers or over
+/// objects, and `nearest` over objects; `norm`, which normalises; `e[-1]`, the value one position
+/// earlier; tests with the values 0 and 1, squares (`e²`), `¬` (not), `∧` (and), and windows
+/// (`all(e, -5..+0)`).
+///
+/// Labels: a rule may begin with the labels that it is for, as in `y'=i ∧ y=j ∧ dist(i, j)<0.2 for
+/// i, j in robot`.
+///
+/// The name of a function, or of a feature, is a rule itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relational {
-    /// The rules.
+    /// Rules, each of which generates functions.
     pub rules: Vec<String>,
-    /// Terms that rules may call, such as `gap(i) = min(dist(i, j) for j in robot)`.
+    /// Definitions of terms that rules may call, such as `gap(i) = min(dist(i, j) for j in robot)`.
     pub define: Vec<String>,
-    /// Classes beside those that the names of channels make, each a list of objects or classes.
+    /// Classes in addition to those that channel names imply, each a list of objects or classes.
     pub classes: BTreeMap<String, Vec<String>>,
-    /// More functions than this are refused.
+    /// Upper limit of the number of functions; more are an error.
     pub most: u32,
 }
 
@@ -41,9 +59,11 @@ impl Relational {
         Rules::read(&self.rules, &self.define, &self.classes)
     }
 
-    /// How many ways there are to give the variables of all rules their values, found without making any function.
+    /// Number of assignments of values to the variables of all rules, counted without making any
+    /// function.
     ///
-    /// Functions that are equal, such as `dist(robot1, robot2)` and `dist(robot2, robot1)`, count several times.
+    /// Equal functions, such as `dist(robot1, robot2)` and `dist(robot2, robot1)`, are counted
+    /// several times.
     pub fn count(&self, schema: &Schema) -> Result<usize> {
         self.read()?.count(schema)
     }
@@ -72,8 +92,8 @@ impl Encoder for Fitted {
         self.0.observations()
     }
 
-    fn plain(&self) -> Option<usize> {
-        self.0.plain()
+    fn n_plain_functions(&self) -> Option<usize> {
+        self.0.n_plain_functions()
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {

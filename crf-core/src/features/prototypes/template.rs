@@ -14,24 +14,28 @@ use crate::error::{Error, Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use pattern::Pattern;
 
-/// Attributes made of the symbols around a position: windows, n-grams, prefixes, suffixes and shapes.
-///
-/// A template is one or more cells with `|` between. A cell is `word[-1]`, the symbol that channel `word` has one
-/// position earlier; `prefix3(word[0])` and `suffix3(word[0])`, its first and last three letters; `lower(word[0])`;
-/// or `shape(word[0])`, in which capitals become A, small letters a and digits 0, each run once. The template `first`
-/// is an attribute of the first position, `last` one of the last. A template that reaches beyond the sequence, or asks
-/// for more letters than there are, gives nothing. Symbols that training never saw still have prefixes, suffixes and
+/// Attributes made of the symbols around a position: windows, n-grams, prefixes, suffixes and
 /// shapes.
 ///
-/// A template with `%` in it is text with macros, as CRF++ and Wapiti have them: `%x[-1,0]` is the symbol of the first
-/// column one position earlier, `%t[0,0,"\u"]` whether a pattern is found in it, `%m[0,0,"^.?.?"]` the part that matches,
-/// and capitals (`%X`) make it lower case. Beyond the sequence they read `_B-1`, `_B+1` and so on.
+/// A template is one or more cells with `|` between them. A cell is `word[-1]`, the symbol of
+/// channel `word` one position earlier; `prefix3(word[0])` and `suffix3(word[0])`, its first and
+/// last three letters; `lower(word[0])`, the symbol in lower case; or `shape(word[0])`, in which
+/// capitals become A, small letters a and digits 0, each run once. The template `first` is an
+/// attribute of the first position, `last` of the last. A template that reaches beyond the
+/// sequence, or asks for more letters than there are, generates no attribute. Symbols that training
+/// never saw still have prefixes, suffixes and shapes.
+///
+/// A template that contains `%` is text with macros, as in CRF++ and Wapiti: `%x[-1,0]` is the
+/// symbol of the first column one position earlier, `%t[0,0,"\u"]` is `true` or `false` for whether
+/// a pattern is found in it, `%m[0,0,"^.?.?"]` is the part that matches, and capitals (`%X`)
+/// convert to lower case. Beyond the sequence macros read `_B-1`, `_B+1` and so on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Template {
-    /// The templates.
+    /// Templates, each of which generates attributes.
     pub templates: Vec<String>,
-    /// Attributes that occur less often than this in the training data are dropped; at least 1.
+    /// Minimum number of occurrences in the training data; rarer attributes are dropped. At least
+    /// 1.
     pub min_count: u32,
 }
 
@@ -51,11 +55,12 @@ impl Prototype for Template {
         self.templates.iter().try_for_each(|template| parse(template).map(drop))
     }
 
-    /// Numbers attributes by how often they occur, so that frequent ones stand together in memory.
+    /// Numbers attributes by frequency, so that frequent ones are together in memory.
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let templates = self.templates.iter().map(|template| Bound::new(template, train.schema()));
+        let templates = self.templates.iter().map(|template| BoundTemplate::new(template, train.schema()));
         let templates = templates.collect::<Result<Vec<_>>>()?;
-        let (mut seen, mut counts) = (Alphabet::default(), Vec::new());
+        let mut seen = Alphabet::default();
+        let mut counts = Vec::new();
         for i in 0..train.len() {
             let x = train.sequence(i);
             for t in 0..x.len() {
@@ -74,107 +79,114 @@ impl Prototype for Template {
     }
 }
 
-/// A piece of a template: text as it is, or what stands at a place.
+/// Token of a template: literal text, or a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Piece<Channel> {
-    /// Text.
+pub(super) enum TemplateToken<Channel> {
+    /// Literal text.
     Text(String),
-    /// A symbol, or a part of it.
+    /// Symbol, or part of it.
     Cell(Cell<Channel>),
 }
 
-/// One place that a template looks at.
+/// Cell of a template: a channel at an offset from the position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cell<Channel> {
     pub(super) channel: Channel,
     pub(super) offset: i64,
-    pub(super) part: Part,
-    /// Whether a place beyond the sequence has a name; without one there is no attribute.
+    pub(super) part: SymbolPart,
+    /// True if cells beyond the sequence have names; otherwise they generate no attribute.
     pub(super) named_ends: bool,
 }
 
-/// A channel as templates name it.
+/// Reference to a channel in a template.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum By {
+pub(super) enum ChannelRef {
     Name(String),
     Column(usize),
 }
 
-/// What is taken of a symbol.
+/// Part of a symbol that is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Part {
+pub(super) enum SymbolPart {
     Whole,
     Lower,
     Shape,
     Prefix(usize),
     Suffix(usize),
-    /// Whether a pattern is found.
+    /// Test of whether a pattern is found.
     Test(Pattern),
-    /// The part that a pattern matches, perhaps in lower case.
+    /// Part that a pattern matches; in lower case if true.
     Match(Pattern, bool),
 }
 
-/// The pieces of a template; only text for `first` and `last`.
-fn parse(template: &str) -> Result<Vec<Piece<By>>> {
+/// Parses a template into tokens; `first` and `last` are text only.
+fn parse(template: &str) -> Result<Vec<TemplateToken<ChannelRef>>> {
     if template.contains('%') {
         return macros::parse(template);
     }
-    let mut pieces = vec![Piece::Text(template.to_owned())];
+    let mut tokens = vec![TemplateToken::Text(template.to_owned())];
     if !matches!(template, "first" | "last") {
         for (n, text) in template.split('|').enumerate() {
-            pieces.push(Piece::Text(if n == 0 { "=" } else { "|" }.to_owned()));
-            pieces.push(Piece::Cell(cell_of(text).ok_or_else(|| wrong(template, text))?));
+            tokens.push(TemplateToken::Text(if n == 0 { "=" } else { "|" }.to_owned()));
+            tokens.push(TemplateToken::Cell(parse_cell(text).ok_or_else(|| syntax_error(template, text))?));
         }
     }
-    Ok(pieces)
+    Ok(tokens)
 }
 
-fn wrong(template: &str, cell: &str) -> Error {
+fn syntax_error(template: &str, cell: &str) -> Error {
     let want = "templates of cells such as `word[-1]`, `prefix3(word[0])`, `lower(word[0])` or `shape(word[0])`, or of \
                 macros such as `U01:%x[-1,0]`";
     Error::setting("templates", want, format!("`{cell}` in `{template}`"))
 }
 
-fn cell_of(cell: &str) -> Option<Cell<By>> {
-    let (part, place) = match cell.strip_suffix(')').and_then(|cell| cell.split_once('(')) {
-        None => (Part::Whole, cell),
-        Some(("lower", place)) => (Part::Lower, place),
-        Some(("shape", place)) => (Part::Shape, place),
-        Some((function, place)) => {
+fn parse_cell(cell: &str) -> Option<Cell<ChannelRef>> {
+    let (part, location) = match cell.strip_suffix(')').and_then(|cell| cell.split_once('(')) {
+        None => (SymbolPart::Whole, cell),
+        Some(("lower", location)) => (SymbolPart::Lower, location),
+        Some(("shape", location)) => (SymbolPart::Shape, location),
+        Some((function, location)) => {
             let letters = |name| function.strip_prefix(name)?.parse().ok().filter(|&n| n > 0);
-            (letters("prefix").map(Part::Prefix).or_else(|| letters("suffix").map(Part::Suffix))?, place)
+            (
+                letters("prefix")
+                    .map(SymbolPart::Prefix)
+                    .or_else(|| letters("suffix").map(SymbolPart::Suffix))?,
+                location,
+            )
         }
     };
-    let (channel, offset) = place.strip_suffix(']')?.rsplit_once('[')?;
-    let channel = By::Name(channel.to_owned());
+    let (channel, offset) = location.strip_suffix(']')?.rsplit_once('[')?;
+    let channel = ChannelRef::Name(channel.to_owned());
     Some(Cell { channel, offset: offset.parse().ok()?, part, named_ends: false })
 }
 
-/// A template whose channels are known.
+/// Template bound to the channels of a schema.
 #[derive(Debug, Serialize, Deserialize)]
-struct Bound {
-    only: Only,
-    pieces: Vec<Piece<usize>>,
+struct BoundTemplate {
+    #[serde(rename = "only")]
+    positions: Positions,
+    #[serde(rename = "pieces")]
+    tokens: Vec<TemplateToken<usize>>,
 }
 
-/// Which positions a template is for.
+/// Positions at which a template generates an attribute.
 #[derive(Debug, Serialize, Deserialize)]
-enum Only {
+enum Positions {
     All,
     First,
     Last,
 }
 
-impl Bound {
+impl BoundTemplate {
     fn new(template: &str, schema: &Schema) -> Result<Self> {
-        let bind = |piece: Piece<By>| {
-            let Cell { channel, offset, part, named_ends } = match piece {
-                Piece::Text(text) => return Ok(Piece::Text(text)),
-                Piece::Cell(cell) => cell,
+        let bind = |token: TemplateToken<ChannelRef>| {
+            let Cell { channel, offset, part, named_ends } = match token {
+                TemplateToken::Text(text) => return Ok(TemplateToken::Text(text)),
+                TemplateToken::Cell(cell) => cell,
             };
             let name = match channel {
-                By::Name(name) => name,
-                By::Column(column) => {
+                ChannelRef::Name(name) => name,
+                ChannelRef::Column(column) => {
                     let columns = schema.channels();
                     let out_of_range = || {
                         let want =
@@ -185,49 +197,49 @@ impl Bound {
                 }
             };
             let channel = super::channels(schema, &[name], "symbols")?[0];
-            Ok(Piece::Cell(Cell { channel, offset, part, named_ends }))
+            Ok(TemplateToken::Cell(Cell { channel, offset, part, named_ends }))
         };
-        let only = match template {
-            "first" => Only::First,
-            "last" => Only::Last,
-            _ => Only::All,
+        let positions = match template {
+            "first" => Positions::First,
+            "last" => Positions::Last,
+            _ => Positions::All,
         };
-        let pieces = parse(template)?.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
-        Ok(Bound { only, pieces })
+        let tokens = parse(template)?.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
+        Ok(BoundTemplate { positions, tokens })
     }
 
     fn channels(&self) -> impl Iterator<Item = usize> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(_) => None,
-            Piece::Cell(cell) => Some(cell.channel),
+        self.tokens.iter().filter_map(|token| match token {
+            TemplateToken::Text(_) => None,
+            TemplateToken::Cell(cell) => Some(cell.channel),
         })
     }
 
     /// Writes the attribute at position `t`, if there is one.
     fn write(&self, x: &Sequence<'_>, t: usize, out: &mut String) -> Option<()> {
-        let here = match self.only {
-            Only::All => true,
-            Only::First => t == 0,
-            Only::Last => t + 1 == x.len(),
+        let here = match self.positions {
+            Positions::All => true,
+            Positions::First => t == 0,
+            Positions::Last => t + 1 == x.len(),
         };
         if !here {
             return None;
         }
         out.clear();
-        for piece in &self.pieces {
-            let Cell { channel, offset, part, named_ends } = match piece {
-                Piece::Text(text) => {
+        for token in &self.tokens {
+            let Cell { channel, offset, part, named_ends } = match token {
+                TemplateToken::Text(text) => {
                     out.push_str(text);
                     continue;
                 }
-                Piece::Cell(cell) => cell,
+                TemplateToken::Cell(cell) => cell,
             };
-            let at = t as i64 + offset;
-            let symbol = usize::try_from(at).ok().and_then(|at| x.symbol(*channel).get(at));
+            let position = t as i64 + offset;
+            let symbol = usize::try_from(position).ok().and_then(|t| x.symbol(*channel).get(t));
             match symbol {
-                Some(&symbol) => push_part(x.symbol_name(*channel, symbol)?, part, out)?,
+                Some(&symbol) => write_part(x.symbol_name(*channel, symbol)?, part, out)?,
                 None if *named_ends => {
-                    let beyond = if at < 0 { at } else { at - x.len() as i64 + 1 };
+                    let beyond = if position < 0 { position } else { position - x.len() as i64 + 1 };
                     let _ = write!(out, "_B{beyond:+}");
                 }
                 None => return None,
@@ -237,24 +249,26 @@ impl Bound {
     }
 }
 
-fn push_part(symbol: &str, part: &Part, out: &mut String) -> Option<()> {
+fn write_part(symbol: &str, part: &SymbolPart, out: &mut String) -> Option<()> {
     match part {
-        Part::Whole => out.push_str(symbol),
-        Part::Lower => symbol.chars().flat_map(char::to_lowercase).for_each(|c| out.push(c)),
-        Part::Test(pattern) => out.push_str(if pattern.find(symbol).is_some() { "true" } else { "false" }),
-        Part::Match(pattern, lower) => {
-            let part = if *lower { &Part::Lower } else { &Part::Whole };
-            push_part(&symbol[pattern.find(symbol).unwrap_or_default()], part, out)?;
+        SymbolPart::Whole => out.push_str(symbol),
+        SymbolPart::Lower => symbol.chars().flat_map(char::to_lowercase).for_each(|c| out.push(c)),
+        SymbolPart::Test(pattern) => {
+            out.push_str(if pattern.find(symbol).is_some() { "true" } else { "false" })
         }
-        Part::Prefix(n) => {
+        SymbolPart::Match(pattern, lower) => {
+            let part = if *lower { &SymbolPart::Lower } else { &SymbolPart::Whole };
+            write_part(&symbol[pattern.find(symbol).unwrap_or_default()], part, out)?;
+        }
+        SymbolPart::Prefix(n) => {
             let end = symbol.char_indices().map(|(at, c)| at + c.len_utf8()).nth(n - 1)?;
             out.push_str(&symbol[..end]);
         }
-        Part::Suffix(n) => {
+        SymbolPart::Suffix(n) => {
             let (start, _) = symbol.char_indices().rev().nth(n - 1)?;
             out.push_str(&symbol[start..]);
         }
-        Part::Shape => {
+        SymbolPart::Shape => {
             let mut last = None;
             for c in symbol.chars() {
                 let class = match c {
@@ -273,7 +287,7 @@ fn push_part(symbol: &str, part: &Part, out: &mut String) -> Option<()> {
     Some(())
 }
 
-fn for_each_attribute(templates: &[Bound], x: &Sequence<'_>, t: usize, mut f: impl FnMut(&str)) {
+fn for_each_attribute(templates: &[BoundTemplate], x: &Sequence<'_>, t: usize, mut f: impl FnMut(&str)) {
     let mut attribute = String::new();
     for template in templates {
         if template.write(x, t, &mut attribute).is_some() {
@@ -284,7 +298,7 @@ fn for_each_attribute(templates: &[Bound], x: &Sequence<'_>, t: usize, mut f: im
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
-    templates: Vec<Bound>,
+    templates: Vec<BoundTemplate>,
     attributes: Alphabet,
 }
 
@@ -294,12 +308,12 @@ impl Encoder for Fitted {
         self.attributes.names().iter().map(Observation::new).collect()
     }
 
-    fn plain(&self) -> Option<usize> {
+    fn n_plain_functions(&self) -> Option<usize> {
         Some(self.attributes.len())
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        let channels = self.templates.iter().flat_map(Bound::channels);
+        let channels = self.templates.iter().flat_map(BoundTemplate::channels);
         super::require_channels(schema, channels, "symbols")
     }
 

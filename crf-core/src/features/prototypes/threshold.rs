@@ -3,38 +3,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Result, fits, require};
+use crate::error::{Result, require, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
 
-/// Whether another prototype's value lies above or below a threshold.
+/// Threshold tests: 1 where another prototype's value is above or below a threshold.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Threshold {
-    /// The thresholds.
+    /// Thresholds, the same for every function.
     pub at: Vec<f64>,
-    /// How many more thresholds to put at equally spaced quantiles of each function's values in the training
-    /// data.
+    /// Number of further thresholds at equally spaced quantiles of each function's values in the
+    /// training data.
     pub quantiles: u32,
-    /// Which tests to make.
+    /// Sides of the thresholds that are tested.
     pub test: Side,
-    /// What is compared.
+    /// Prototype whose values are compared.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,
 }
 
-/// The side of a threshold on which a test is true.
+/// Side of a threshold on which a test is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Greater than the threshold.
+    /// Values greater than the threshold.
     Above,
-    /// Less than the threshold.
+    /// Values less than the threshold.
     Below,
-    /// One test each.
+    /// Both sides, one test each.
     Both,
 }
 
@@ -57,19 +57,24 @@ of = "value"
 #[typetag::serde(name = "threshold")]
 impl Prototype for Threshold {
     fn check(&self) -> Result<()> {
-        let fine = self.at.iter().all(|at| at.is_finite()) && self.at.len() + self.quantiles as usize > 0;
-        require(fine, "at", "a list of finite numbers, or `quantiles` above 0", format!("{:?}", self.at))?;
+        let is_valid = self.at.iter().all(|at| at.is_finite()) && self.at.len() + self.quantiles as usize > 0;
+        require(
+            is_valid,
+            "at",
+            "a list of finite numbers, or `quantiles` above 0",
+            format!("{:?}", self.at),
+        )?;
         self.of.check()
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        let of = Inner::fit(&*self.of, train)?;
-        let n = of.len() as usize;
+        let inner = Inner::fit(&*self.of, train)?;
+        let n = inner.len() as usize;
         let mut thresholds = vec![self.at.clone(); n];
         if self.quantiles > 0 {
             let mut values = vec![Vec::new(); n];
             for i in 0..train.len() {
-                of.for_each_row(&train.sequence(i), |row| {
+                inner.for_each_row(&train.sequence(i), |row| {
                     values.iter_mut().zip(row).for_each(|(values, &value)| values.push(value));
                 });
             }
@@ -82,7 +87,7 @@ impl Prototype for Threshold {
                 thresholds.dedup();
             }
         }
-        Ok(Box::new(Fitted { thresholds, test: self.test, of }))
+        Ok(Box::new(Fitted { thresholds, test: self.test, of: inner }))
     }
 }
 
@@ -94,7 +99,7 @@ struct Fitted {
 }
 
 impl Fitted {
-    /// Calls `f` with every test: function, whether it asks for values above, threshold.
+    /// Calls `f` with every test: function, true if it is for values above, threshold.
     fn tests(&self, mut f: impl FnMut(usize, bool, f64)) {
         for (g, thresholds) in self.thresholds.iter().enumerate() {
             for &at in thresholds {
@@ -112,17 +117,17 @@ impl Fitted {
 #[typetag::serde(name = "threshold")]
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
-        let of = self.of.observations(schema);
+        let inner = self.of.observations(schema);
         let mut tests = Vec::new();
         self.tests(|g, above, at| {
-            let name = format!("{}{}{at}", of[g].name, if above { '>' } else { '<' });
-            tests.push(Observation { labels: of[g].labels.clone(), ..Observation::new(name) });
+            let name = format!("{}{}{at}", inner[g].name, if above { '>' } else { '<' });
+            tests.push(Observation { labels: inner[g].labels.clone(), ..Observation::new(name) });
         });
         tests
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        fits(self.thresholds.len() == self.of.len() as usize)?;
+        require_consistent(self.thresholds.len() == self.of.len() as usize)?;
         self.of.check(schema)
     }
 

@@ -3,14 +3,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Result, fits};
+use crate::error::{Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 
-/// The number that a real channel has at the position.
+/// Value of a real channel at the position.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RawValue {
-    /// Which real channels; all of them when empty.
+    /// Real channels to use; all of them when empty.
     pub channels: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Encoder for Fitted {
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        fits(self.names.len() == self.channels.len())?;
+        require_consistent(self.names.len() == self.channels.len())?;
         super::require_channels(schema, self.channels.iter().copied(), "real numbers")
     }
 

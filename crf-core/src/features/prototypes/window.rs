@@ -9,39 +9,39 @@ use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
 use crate::plugin::{Named, named};
 
-/// Another prototype's values taken together over the positions around t, cut off at the ends of the
-/// sequence.
+/// Window statistics: another prototype's values around the position t, combined into one. Windows
+/// are truncated at the ends of the sequence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Window {
-    /// How many positions before t belong to the window.
+    /// Number of positions before t in the window.
     pub before: u32,
-    /// How many positions after t belong to it.
+    /// Number of positions after t in the window.
     pub after: u32,
-    /// How the values are taken together.
+    /// Statistic of the values.
     pub over: Over,
-    /// What is looked at.
+    /// Prototype whose values are combined.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Prototype>,
 }
 
-/// How the values in a window become one.
+/// Statistic that combines the values of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
-    /// One when any value is not zero.
+    /// 1 if any value is not zero.
     Any,
-    /// One when no value is zero.
+    /// 1 if no value is zero.
     All,
-    /// The mean.
+    /// Mean of the values.
     Mean,
 }
 
 impl Over {
     pub(crate) const ALL: [Over; 3] = [Over::Any, Over::All, Over::Mean];
 
-    /// Its name in names of functions.
+    /// Name of the statistic in names of functions.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Over::Any => "any",
@@ -50,8 +50,8 @@ impl Over {
         }
     }
 
-    /// The value of a window of `width` positions.
-    fn of(self, window: &Slide, width: usize) -> f64 {
+    /// Value of a window of `width` positions.
+    fn value(self, window: &WindowSum, width: usize) -> f64 {
         match self {
             Over::Any => f64::from(window.non_zeros > 0),
             Over::All => f64::from(window.non_zeros == width),
@@ -59,9 +59,9 @@ impl Over {
         }
     }
 
-    /// Adds to `out` the value of the window around each of the given values.
+    /// Appends to `out` the value of the window around each of the given values.
     pub(crate) fn slide(self, values: &[f64], before: u32, after: u32, out: &mut Vec<f64>) {
-        let mut window = Slide::default();
+        let mut window = WindowSum::default();
         let (mut start, mut end) = (0, 0);
         for t in 0..values.len() {
             while end < values.len().min(t + after as usize + 1) {
@@ -72,7 +72,7 @@ impl Over {
                 window.leave(values[start]);
                 start += 1;
             }
-            out.push(self.of(&window, end - start));
+            out.push(self.value(&window, end - start));
         }
     }
 }
@@ -110,8 +110,8 @@ struct Fitted {
 impl Encoder for Fitted {
     fn observations(&self, schema: &Schema) -> Vec<Observation> {
         let over = self.over.name();
-        let of = self.of.observations(schema);
-        let taken = of.into_iter().map(|g| Observation {
+        let inner = self.of.observations(schema);
+        let taken = inner.into_iter().map(|g| Observation {
             name: format!("{over}({}, {:+}..{:+})", g.name, -i64::from(self.before), self.after),
             group: None,
             constant: g
@@ -126,23 +126,24 @@ impl Encoder for Fitted {
         self.of.check(schema)
     }
 
-    /// Sums slide along the sequence, so that a position costs the same whatever the width of the window.
+    /// Sums slide along the sequence, so that a position costs the same whatever the width of the
+    /// window.
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
-        let block = self.of.encode(x);
-        let mut window = vec![Slide::default(); self.of.len() as usize];
+        let rows = self.of.encode(x);
+        let mut window = vec![WindowSum::default(); self.of.len() as usize];
         let (mut start, mut end) = (0, 0);
-        for t in 0..block.len() {
-            while end < block.len().min(t + self.after as usize + 1) {
-                block.row(end).for_each(|(g, value)| window[g as usize].enter(value));
+        for t in 0..rows.len() {
+            while end < rows.len().min(t + self.after as usize + 1) {
+                rows.row(end).for_each(|(g, value)| window[g as usize].enter(value));
                 end += 1;
             }
             while start < t.saturating_sub(self.before as usize) {
-                block.row(start).for_each(|(g, value)| window[g as usize].leave(value));
+                rows.row(start).for_each(|(g, value)| window[g as usize].leave(value));
                 start += 1;
             }
             let width = end - start;
             for (g, window) in window.iter().enumerate().filter(|(_, window)| window.non_zeros > 0) {
-                let value = self.over.of(window, width);
+                let value = self.over.value(window, width);
                 if value != 0.0 {
                     out.push(g as u32, value);
                 }
@@ -152,14 +153,14 @@ impl Encoder for Fitted {
     }
 }
 
-/// What is known of the values in a window that moves.
+/// Running sum and count of the values in a sliding window.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slide {
+struct WindowSum {
     non_zeros: usize,
-    sum: Sum,
+    sum: CompensatedSum,
 }
 
-impl Slide {
+impl WindowSum {
     fn enter(&mut self, value: f64) {
         if value != 0.0 {
             self.non_zeros += 1;
@@ -172,23 +173,23 @@ impl Slide {
             self.non_zeros -= 1;
             self.sum.add(-value);
             if self.non_zeros == 0 {
-                self.sum = Sum::default();
+                self.sum = CompensatedSum::default();
             }
         }
     }
 }
 
-/// A sum that keeps what rounding takes away, so that a large value leaves no trace once it has left the
-/// window.
+/// Compensated sum, which keeps rounding errors, so that a large value leaves no trace after it has
+/// left the window.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct CompensatedSum {
     high: f64,
     low: f64,
 }
 
-impl Sum {
-    /// Knuth (1969), §4.2.2, theorem B, gives what rounding took from `high`; Dekker (1971) puts both in
-    /// order.
+impl CompensatedSum {
+    /// Error-free addition: Knuth (1969), §4.2.2, theorem B, gives the rounding error of `high`;
+    /// Dekker (1971) normalises both parts.
     fn add(&mut self, value: f64) {
         let sum = self.high + value;
         let part = sum - self.high;

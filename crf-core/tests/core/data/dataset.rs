@@ -1,10 +1,10 @@
-//! What a dataset refuses, in words, and how its parts are taken out.
+//! Errors of datasets, and subsets of sequences.
 use std::sync::Arc;
 
 use crf_core::{Alphabet, Dataset, DatasetBuilder, Graph, Schema, Seed, Shape, Value};
 use crf_testing::datasets::{features, labelled, real, symbolic, two_kinds};
 
-/// A builder with a real and a symbolic channel and two labels.
+/// Builder with a real and a symbolic channel and two labels.
 fn builder() -> DatasetBuilder {
     let channels = vec![real("x"), symbolic("c", &["a"])];
     DatasetBuilder::new(Arc::new(Schema::chain(channels, Alphabet::new(["n", "y"])).unwrap()))

@@ -1,4 +1,4 @@
-//! What schemas and graphs refuse, in words, and how they lay out tables.
+//! Errors of schemas and graphs, and the layout of tables.
 use crf_core::{Alphabet, Edge, Graph, NodeKind, OwnedPotentials, Relation, Schema, Shape};
 use crf_testing::datasets::{real, symbolic, two_kinds};
 

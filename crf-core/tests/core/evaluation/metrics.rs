@@ -1,4 +1,4 @@
-//! Every metric on predictions worked out by hand, and on data where there is nothing to count.
+//! Every metric on predictions worked out by hand, and on data without anything to count.
 use std::sync::Arc;
 
 use crf_core::metrics::{
@@ -186,7 +186,8 @@ fn names_and_directions_are_those_of_result_columns() {
     assert_eq!(SequenceAccuracy {}.name(), "sequence_accuracy");
 }
 
-/// Two sequences of three positions in all; log Z of the given worth, and the marginals of the first label.
+/// Two sequences of three positions in all, with log Z of the given quality and the given marginals
+/// of the first label.
 fn answers(log_z: [(f64, Bound); 2], first: [f64; 3]) -> Evaluation {
     let log_z = log_z.map(|(value, bound)| LogZ { value, bound, convergence: Convergence::DIRECT }).to_vec();
     let marginals = first.iter().flat_map(|&p| [p, 1.0 - p, 0.0]).collect();

@@ -1,4 +1,4 @@
-//! What encoding keeps: one row per position, one per distinct edge, and nothing that is not finite.
+//! Encoded data: one row per position, one per distinct edge, and finite values only.
 use std::sync::Arc;
 
 use crf_core::{Dataset, EncodedDataset};

@@ -1,4 +1,4 @@
-//! Names and numbers of features, and what is left of a map when some are dropped.
+//! Names and indices of features, and narrowed maps.
 use std::sync::Arc;
 
 use crf_core::{Dataset, DatasetBuilder, FeatureMap, Target};

@@ -1,6 +1,6 @@
 mod encoded_dataset;
+mod feature_lists;
 mod feature_map;
-mod features;
 mod prototypes;
 mod relational;
 mod templates;

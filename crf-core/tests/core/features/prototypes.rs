@@ -1,4 +1,4 @@
-//! Names and values of every prototype on data worked out by hand, and what happens at the ends of sequences.
+//! Names and values of every prototype on data worked out by hand, and at the ends of sequences.
 use crf_core::{Dataset, EncodedRows, Encoder, Prototype};
 use crf_testing::datasets::chains;
 
@@ -22,9 +22,9 @@ fn names(encoder: &dyn Encoder) -> Vec<String> {
     encoder.observations(data().schema()).into_iter().map(|g| g.name).collect()
 }
 
-/// The values of all functions at each position of sequence `i`, constants included.
+/// Values of all functions at each position of sequence `i`, constants included.
 fn values(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
-    let block = EncodedRows::of(encoder, &data.sequence(i));
+    let block = EncodedRows::encode(encoder, &data.sequence(i));
     let base: Vec<f64> =
         encoder.observations(data.schema()).iter().map(|g| g.constant.unwrap_or(0.0)).collect();
     let row = |t: usize| {
@@ -35,7 +35,7 @@ fn values(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
     (0..block.len()).map(row).collect()
 }
 
-/// Holds a prototype of one or more functions against its names and its values on the first sequence.
+/// Checks the names and the values of a prototype on the first sequence.
 fn expect(config: &str, want_names: &[&str], want: &[&[f64]]) {
     let encoder = fit(config);
     assert_eq!(names(&*encoder), want_names, "{config}");
@@ -46,7 +46,7 @@ fn expect(config: &str, want_names: &[&str], want: &[&[f64]]) {
 fn one_is_constant_and_costs_no_entry() {
     let encoder = fit("type = 'one'");
     assert_eq!(encoder.observations(data().schema())[0].constant, Some(1.0));
-    assert!((0..3).all(|t| EncodedRows::of(&*encoder, &data().sequence(0)).row(t).next().is_none()));
+    assert!((0..3).all(|t| EncodedRows::encode(&*encoder, &data().sequence(0)).row(t).next().is_none()));
     expect("type = 'one'", &["1"], &[&[1.0], &[1.0], &[1.0]]);
 }
 

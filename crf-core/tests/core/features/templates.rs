@@ -1,4 +1,4 @@
-//! Attributes made by templates, on symbols that training saw and others.
+//! Attributes of templates, on symbols that training saw and on others.
 use std::sync::Arc;
 
 use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Schema, Value};
@@ -18,7 +18,7 @@ fn train(words: &[&str]) -> Dataset {
     read(DatasetBuilder::growing(channels).unwrap(), words)
 }
 
-/// The attributes of every position of `words` under templates fitted on `train`.
+/// Attributes at every position of `words`, under templates fitted on `train`.
 fn attributes(templates: &str, train: &Dataset, words: Option<&[&str]>) -> Vec<Vec<String>> {
     let fitted = features(&format!("[{{ state = {{ type = \"template\", templates = {templates} }} }}]"));
     let fitted = fitted.fit(train).unwrap();

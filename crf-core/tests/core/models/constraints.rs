@@ -1,4 +1,4 @@
-//! Constrained potentials against the labellings that obey the rules.
+//! Constrained potentials against the labellings that obey the constraints.
 use crf_core::{
     Constrained, ConstrainedTables, Constraints, Error, LogLinear, Model as _, OwnedPotentials, Schema,
     Scratch, Seed, oracle,
@@ -20,7 +20,7 @@ fn schema(labels: &[&str]) -> Schema {
     (**labelled(labels, &[]).schema()).clone()
 }
 
-/// Whether conlleval would find the labels well formed: every I goes on with a chunk of its kind.
+/// True if conlleval would find the labels well formed: every I continues a chunk of its type.
 fn well_formed(labels: &[u32]) -> bool {
     let kind = |label: u32| CHUNKS[label as usize].split_once('-').map(|(_, kind)| kind);
     let mut before = None;

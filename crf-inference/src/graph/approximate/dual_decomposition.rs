@@ -51,7 +51,7 @@ impl Inference for DualDecomposition {
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
         check_finite(p)?;
-        let workspace: &mut Workspace = scratch.of();
+        let workspace: &mut Workspace = scratch.get();
         workspace.reset(p);
         feasible::require_labelling(p, labels)?;
         feasible::improve(p, labels, self.max_sweeps);

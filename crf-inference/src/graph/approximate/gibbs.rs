@@ -67,7 +67,7 @@ impl Inference for Gibbs {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let workspace: &mut Workspace = scratch.of();
+        let workspace: &mut Workspace = scratch.get();
         let mut rng = self.start_chain(p, workspace)?;
         let Workspace { labels: sample, best, conditionals, .. } = workspace;
         let mut best_score = p.score(best);
@@ -97,7 +97,7 @@ impl Inference for Gibbs {
 impl Marginals for Gibbs {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
-        let workspace: &mut Workspace = scratch.of();
+        let workspace: &mut Workspace = scratch.get();
         let mut rng = self.start_chain(p, workspace)?;
         let Workspace { labels, best, conditionals, batch, squares, edge_sums, pairs } = workspace;
         let shape = p.shape();

@@ -49,7 +49,7 @@ impl Inference for MeanField {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let Workspace { q, scores } = scratch.of();
+        let Workspace { q, scores } = scratch.get();
         q.resize(p.node().len(), 0.0);
         let convergence = self.ascend(p, q, scores)?;
         for (n, label) in labels.iter_mut().enumerate() {
@@ -67,7 +67,7 @@ impl Inference for MeanField {
 
 impl Marginals for MeanField {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let Workspace { scores, .. } = scratch.of();
+        let Workspace { scores, .. } = scratch.get();
         let convergence = self.ascend(p, out.node, scores)?;
         let value = lower_bound(p, out.node);
         if !matches!(out.edge, EdgeBeliefs::None) {

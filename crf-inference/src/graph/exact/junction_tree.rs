@@ -49,7 +49,7 @@ impl JunctionTree {
     fn clique_tree<const MAX: bool>(&self, p: &Potentials<'_>, scratch: &mut Scratch) -> Result<CliqueTree> {
         check_finite(p)?;
         let elimination = self.eliminate(&p.shape())?;
-        let mut tree = CliqueTree { elimination, tables: std::mem::take(scratch.of()), log_z: 0.0 };
+        let mut tree = CliqueTree { elimination, tables: std::mem::take(scratch.get()), log_z: 0.0 };
         tree.collect::<MAX>(p);
         if tree.log_z == f64::NEG_INFINITY {
             return Err(impossible(p));
@@ -75,7 +75,7 @@ impl Inference for JunctionTree {
         tree.choose_labels(labels, |row, _| {
             (1..row.len()).fold(0, |best, y| if row[y] > row[best] { y } else { best }) as Label
         });
-        *scratch.of() = tree.tables;
+        *scratch.get() = tree.tables;
         Ok(Decoded::exact(p.score(labels)))
     }
 
@@ -94,7 +94,7 @@ impl Marginals for JunctionTree {
         let mut tree = self.clique_tree::<false>(p, scratch)?;
         tree.distribute();
         tree.write_beliefs(p, out);
-        *scratch.of() = tree.tables;
+        *scratch.get() = tree.tables;
         Ok(LogZ::exact(tree.log_z))
     }
 }
@@ -113,7 +113,7 @@ impl Sampler for JunctionTree {
             labels.resize(p.shape().n_nodes(), 0);
             tree.choose_labels(labels, |row, total| draw(row, total, rng));
         }
-        *scratch.of() = tree.tables;
+        *scratch.get() = tree.tables;
         Ok(())
     }
 }

@@ -65,7 +65,7 @@ impl Inference for BeliefPropagation {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let (is_best, convergence) = self.passing().decode(p, labels, scratch.of())?;
+        let (is_best, convergence) = self.passing().decode(p, labels, scratch.get())?;
         let score = p.score(labels);
         Ok(Decoded { score, upper: is_best.then_some(score), convergence })
     }
@@ -81,7 +81,7 @@ impl Inference for BeliefPropagation {
 
 impl Marginals for BeliefPropagation {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let result = self.passing().infer(p, out, scratch.of())?;
+        let result = self.passing().infer(p, out, scratch.get())?;
         let bound = if result.is_forest { Bound::Exact } else { Bound::Estimate };
         Ok(LogZ { value: result.log_z, bound, convergence: result.convergence })
     }
@@ -95,6 +95,6 @@ impl MessagePassing for BeliefPropagation {
         messages: &mut Messages,
         scratch: &mut Scratch,
     ) -> Result<Convergence> {
-        self.passing().pass(p, sweeps, messages, scratch.of())
+        self.passing().pass(p, sweeps, messages, scratch.get())
     }
 }

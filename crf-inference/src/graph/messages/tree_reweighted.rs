@@ -72,7 +72,7 @@ impl Inference for TreeReweighted {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let Memory { appearance, workspace } = scratch.of();
+        let Memory { appearance, workspace } = scratch.get();
         let (is_best, convergence) = self.passing(p, appearance).decode(p, labels, workspace)?;
         let score = p.score(labels);
         Ok(Decoded { score, upper: is_best.then_some(score), convergence })
@@ -85,7 +85,7 @@ impl Inference for TreeReweighted {
 
 impl Marginals for TreeReweighted {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let Memory { appearance, workspace } = scratch.of();
+        let Memory { appearance, workspace } = scratch.get();
         let result = self.passing(p, appearance).infer(p, out, workspace)?;
         let bound = match (result.is_forest, result.convergence.stop) {
             (true, _) => Bound::Exact,

@@ -165,7 +165,7 @@ impl BoundModel for Bound<'_> {
         let Bound { model: BrfModel { map, attributes, steps }, x, .. } = self;
         let (shape, start) = (x.data().shape(i), x.data().range(i).start);
         let (mut row, n_nodes) = (Row::new(attributes), shape.n_nodes());
-        let Buffer { node, beliefs, outcomes } = scratch.of();
+        let Buffer { node, beliefs, outcomes } = scratch.get();
         node.clear();
         node.resize(shape.node_offset(n_nodes), 0.0);
         beliefs.resize(node.len(), 0.0);

@@ -162,7 +162,7 @@ impl BoundModel for Bound<'_> {
         let (shape, n) = (view.x.data().shape(i), view.n_labels);
         let size = n * n;
         let mut row = Row::new(view.attributes);
-        let Buffer { node, tables, labels } = scratch.of();
+        let Buffer { node, tables, labels } = scratch.get();
         node.clear();
         node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         tables.clear();

@@ -104,7 +104,7 @@ impl Attributes {
 
     /// The kind of node that attribute `a` belongs to.
     pub(crate) fn kind(&self, a: usize, links: &FeatureSet) -> u16 {
-        links.owner(self.layout.functions[a][0])
+        links.scope(self.layout.functions[a][0])
     }
 
     /// The value of attribute `a` where no function of it is listed: that of 0, or of no symbol.

@@ -50,7 +50,7 @@ impl CentredPatches {
                     entries.extend(column.map(|column| (column, value)));
                 };
                 x.nodes().for_each(t, &mut see);
-                let base = x.constant_state().iter().filter(|(g, _)| state.owner(*g) == shape.kind(n));
+                let base = x.constant_state().iter().filter(|(g, _)| state.scope(*g) == shape.kind(n));
                 base.for_each(|&(g, value)| see(g, value));
                 for k in 0..shape.degree(n) {
                     let Incidence { edge, other, is_head, .. } = shape.incidence(n, k);
@@ -66,7 +66,7 @@ impl CentredPatches {
                     x.edge_rows().for_each(x.edge_row_indices(i)[edge as usize] as usize, &mut see);
                     let relation = shape.relation(edge as usize);
                     let base =
-                        x.constant_transition().iter().filter(|(g, _)| transition.owner(*g) == relation);
+                        x.constant_transition().iter().filter(|(g, _)| transition.scope(*g) == relation);
                     base.for_each(|&(g, value)| see(g, value));
                 }
                 if n > 0 && entries == before {
@@ -186,14 +186,14 @@ impl Families {
         let (schema, state, transition) = (map.schema(), map.state(), map.transition());
         let (mut families, mut edge_offset) = (Families { starts: vec![0], members: Vec::new() }, Vec::new());
         for g in 0..state.n_observations() as u32 {
-            let rho = &rho[state.owner(g) as usize];
+            let rho = &rho[state.scope(g) as usize];
             let members = state.range(g).zip(state.targets(g));
             families.push(members.map(|(k, &label)| (k as u32, rho[label as usize])));
         }
         for g in 0..transition.n_observations() as u32 {
             edge_offset.push(families.starts.len() - 1);
-            let relation = &schema.relations()[transition.owner(g) as usize];
-            let (tails, heads) = schema.table_shape(transition.owner(g));
+            let relation = &schema.relations()[transition.scope(g) as usize];
+            let (tails, heads) = schema.table_shape(transition.scope(g));
             let features = || (state.len() + transition.range(g).start..).zip(transition.targets(g));
             let pairs =
                 || features().map(|(k, &pair)| (k as u32, pair as usize / heads, pair as usize % heads));

@@ -1,28 +1,30 @@
-//! Templates as CRF++ and Wapiti write them: text with macros of the form `%x[offset,column]`.
+//! Parser of templates in the syntax of CRF++ and Wapiti: text with macros of the form
+//! `%x[offset,column]`.
 
 use super::pattern::Pattern;
-use super::{By, Cell, Part, Piece};
+use super::{Cell, ChannelRef, SymbolPart, TemplateToken};
 use crate::error::{Error, Result};
 
-/// The pieces of a template with macros.
-pub(super) fn parse(template: &str) -> Result<Vec<Piece<By>>> {
-    let (mut pieces, mut rest) = (Vec::new(), template);
+/// Parses a template with macros into tokens.
+pub(super) fn parse(template: &str) -> Result<Vec<TemplateToken<ChannelRef>>> {
+    let mut tokens = Vec::new();
+    let mut rest = template;
     while let Some(at) = rest.find('%') {
-        pieces.push(Piece::Text(rest[..at].to_owned()));
-        let (cell, after) = macro_of(&rest[at + 1..]).ok_or_else(|| {
+        tokens.push(TemplateToken::Text(rest[..at].to_owned()));
+        let (cell, after) = parse_macro(&rest[at + 1..]).ok_or_else(|| {
             let want = "templates with macros such as `%x[-1,0]`, `%t[0,0,\"\\u\"]` or `%m[0,0,\"^.?.?\"]`";
             Error::setting("templates", want, format!("`{}` in `{template}`", &rest[at..]))
         })?;
-        pieces.push(Piece::Cell(cell));
+        tokens.push(TemplateToken::Cell(cell));
         rest = after;
     }
-    pieces.push(Piece::Text(rest.to_owned()));
-    pieces.retain(|piece| *piece != Piece::Text(String::new()));
-    Ok(pieces)
+    tokens.push(TemplateToken::Text(rest.to_owned()));
+    tokens.retain(|token| *token != TemplateToken::Text(String::new()));
+    Ok(tokens)
 }
 
-/// The macro whose letter comes first, and what stands behind it.
-fn macro_of(text: &str) -> Option<(Cell<By>, &str)> {
+/// Parses the macro whose letter comes first, and returns the text behind it too.
+fn parse_macro(text: &str) -> Option<(Cell<ChannelRef>, &str)> {
     let letter = text.chars().next()?;
     let inner = text[letter.len_utf8()..].strip_prefix('[')?;
     let (offset, inner) = inner.split_once(',')?;
@@ -40,21 +42,21 @@ fn macro_of(text: &str) -> Option<(Cell<By>, &str)> {
     let part = match (letter.to_ascii_lowercase(), pattern) {
         ('x', None) => {
             if lower {
-                Part::Lower
+                SymbolPart::Lower
             } else {
-                Part::Whole
+                SymbolPart::Whole
             }
         }
-        ('t', Some(pattern)) => Part::Test(Pattern::new(pattern)?),
-        ('m', Some(pattern)) => Part::Match(Pattern::new(pattern)?, lower),
+        ('t', Some(pattern)) => SymbolPart::Test(Pattern::new(pattern)?),
+        ('m', Some(pattern)) => SymbolPart::Match(Pattern::new(pattern)?, lower),
         _ => return None,
     };
-    let channel = By::Column(column.trim().parse().ok()?);
+    let channel = ChannelRef::Column(column.trim().parse().ok()?);
     let offset = offset.trim().parse().ok()?;
     Some((Cell { channel, offset, part, named_ends: true }, after))
 }
 
-/// Where the text that began with a quote ends; `\"` does not end it.
+/// Offset of the closing quote; `\"` does not close.
 fn end_of_quotes(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

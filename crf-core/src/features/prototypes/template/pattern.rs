@@ -2,29 +2,30 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// A small regular expression, with what Wapiti's templates allow: `.` for any character, `\d` for a digit, `\l` for a
-/// small letter, `\u` for a capital, `\a` for a letter, `\w` for a letter or digit, `\p` for punctuation, `\s` for a
-/// space, the capital of each for its opposite, `*` and `?` behind one of these or a character, and `^` and `$` for the ends.
+/// Small regular expression with the syntax of Wapiti's templates: `.` for any character, `\d` for
+/// a digit, `\l` for a small letter, `\u` for a capital, `\a` for a letter, `\w` for a letter or
+/// digit, `\p` for punctuation, `\s` for a space, the capital of each for its opposite, `*` and `?`
+/// behind one of these or a character, and `^` and `$` for the ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(in crate::features::prototypes) struct Pattern {
     text: String,
     from_start: bool,
     to_end: bool,
-    steps: Vec<(One, Times)>,
+    steps: Vec<(CharClass, Repeat)>,
 }
 
-/// What one character may be.
+/// Class of characters that one character must belong to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum One {
+enum CharClass {
     Any,
     Is(char),
-    /// One of a class, or, when false, none of it.
+    /// Member of a class, or, if false, no member of it.
     Class(char, bool),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Times {
+enum Repeat {
     Once,
     AtMostOnce,
     AnyNumber,
@@ -45,34 +46,35 @@ impl From<Pattern> for String {
 }
 
 impl Pattern {
-    /// Reads a pattern, if it is one.
+    /// Parses a pattern; `None` if it is not one.
     pub(in crate::features::prototypes) fn new(text: &str) -> Option<Self> {
         let from_start = text.starts_with('^');
         let mut rest = text[usize::from(from_start)..].chars().peekable();
-        let (mut to_end, mut steps) = (false, Vec::new());
+        let mut to_end = false;
+        let mut steps = Vec::new();
         while let Some(c) = rest.next() {
             let one = match c {
                 '$' if rest.peek().is_none() => {
                     to_end = true;
                     break;
                 }
-                '.' => One::Any,
+                '.' => CharClass::Any,
                 '*' | '?' => return None,
                 '\\' => match rest.next()? {
-                    class @ ('d' | 'l' | 'u' | 'a' | 'w' | 'p' | 's') => One::Class(class, true),
+                    class @ ('d' | 'l' | 'u' | 'a' | 'w' | 'p' | 's') => CharClass::Class(class, true),
                     class @ ('D' | 'L' | 'U' | 'A' | 'W' | 'P' | 'S') => {
-                        One::Class(class.to_ascii_lowercase(), false)
+                        CharClass::Class(class.to_ascii_lowercase(), false)
                     }
-                    other => One::Is(other),
+                    other => CharClass::Is(other),
                 },
-                other => One::Is(other),
+                other => CharClass::Is(other),
             };
             let times = match rest.peek() {
-                Some('*') => Times::AnyNumber,
-                Some('?') => Times::AtMostOnce,
-                _ => Times::Once,
+                Some('*') => Repeat::AnyNumber,
+                Some('?') => Repeat::AtMostOnce,
+                _ => Repeat::Once,
             };
-            if times != Times::Once {
+            if times != Repeat::Once {
                 rest.next();
             }
             steps.push((one, times));
@@ -80,36 +82,37 @@ impl Pattern {
         Some(Pattern { text: text.to_owned(), from_start, to_end, steps })
     }
 
-    /// Where the first match in `text` begins and ends, as long as can be from there on.
+    /// Range of the first match in `text`, as long as possible from its start.
     pub(in crate::features::prototypes) fn find(&self, text: &str) -> Option<Range<usize>> {
         let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
         let starts = starts.take(if self.from_start { 1 } else { usize::MAX });
-        starts.into_iter().find_map(|start| Some(start..start + self.matched(&self.steps, &text[start..])?))
+        starts.into_iter().find_map(|start| Some(start..start + self.match_len(&self.steps, &text[start..])?))
     }
 
-    /// How much of the start of `text` matches, as many characters as possible for each step first.
-    fn matched(&self, steps: &[(One, Times)], text: &str) -> Option<usize> {
+    /// Length of the match at the start of `text`; each step takes as many characters as possible
+    /// first.
+    fn match_len(&self, steps: &[(CharClass, Repeat)], text: &str) -> Option<usize> {
         let Some((&(one, times), later)) = steps.split_first() else {
             return (!self.to_end || text.is_empty()).then_some(0);
         };
         let most = match times {
-            Times::AnyNumber => usize::MAX,
+            Repeat::AnyNumber => usize::MAX,
             _ => 1,
         };
         let ends = text.char_indices().take_while(|&(_, c)| one.allows(c)).take(most);
         let ends: Vec<usize> = ends.map(|(at, c)| at + c.len_utf8()).collect();
-        let none = if times == Times::Once { None } else { Some(0) };
+        let none = if times == Repeat::Once { None } else { Some(0) };
         let mut lengths = none.into_iter().chain(ends).rev();
-        lengths.find_map(|length| Some(length + self.matched(later, &text[length..])?))
+        lengths.find_map(|length| Some(length + self.match_len(later, &text[length..])?))
     }
 }
 
-impl One {
+impl CharClass {
     fn allows(self, c: char) -> bool {
         match self {
-            One::Any => true,
-            One::Is(other) => c == other,
-            One::Class(class, wanted) => {
+            CharClass::Any => true,
+            CharClass::Is(other) => c == other,
+            CharClass::Class(class, wanted) => {
                 let is = match class {
                     'd' => c.is_numeric(),
                     'l' => c.is_lowercase(),

@@ -1,4 +1,4 @@
-//! What rules mean: values, expansion, labels, relations, and the feature sets of the thesis.
+//! Semantics of rules: values, expansion, labels, relations, and the feature sets of the thesis.
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ fn patterns_pass_through_other_prototypes() {
 
 /// Values of expressions by plain loops over whole sequences.
 #[test]
-fn pieces_join_without_a_seam() {
+fn chunks_join_without_a_seam() {
     let data = random(3, &[2500, 0, 1, 40]);
     let rules = [
         "all(speed(i)<1.5, -7..+3) for i in robot",
@@ -218,7 +218,7 @@ fn a_rule_may_name_its_relation() {
 }
 
 #[test]
-fn pieces_are_the_same_on_any_number_of_threads() {
+fn chunks_are_the_same_on_any_number_of_threads() {
     let data = Arc::new(random(9, &[9000, 0, 3, 5000]));
     let rules =
         r#"["mean(dist(i, j), -30..+4)[-2] for i, j in robot", "norm(i.x)<k for i in robot, k in -2..2"]"#;
@@ -243,7 +243,7 @@ fn pieces_are_the_same_on_any_number_of_threads() {
     // And those of whole sequences.
     let encoder = features(&list).0.swap_remove(2).of.fit(&data).unwrap();
     for i in 0..data.len() {
-        let block = EncodedRows::of(&*encoder, &data.sequence(i));
+        let block = EncodedRows::encode(&*encoder, &data.sequence(i));
         for (t, row) in data.range(i).enumerate() {
             let (mut got, mut want) = (vec![0.0; 20], vec![0.0; 20]);
             one.nodes().for_each(row, |g, value| got[g as usize] += value);
@@ -253,7 +253,7 @@ fn pieces_are_the_same_on_any_number_of_threads() {
     }
 }
 
-/// A list of features: each entry a link and its rules, or a feature's name.
+/// Feature list: each entry a link and its rules, or a feature's name.
 fn list(parts: &[(&str, &[&str])]) -> String {
     let entries = parts.iter().map(|(link, rules)| {
         let define = "define = ['hand_off(i, j) = any(dist(i, j)<240, -1..+0) ∧ dist(i, j)[-2]≥240', \

@@ -1,4 +1,5 @@
-//! The relational language: values by hand and against plain loops, names that parse back, the features of the thesis.
+//! The relational language: values by hand and against plain loops, names that parse back, the
+//! features of the thesis.
 mod language;
 mod names;
 
@@ -67,9 +68,9 @@ fn names(encoder: &dyn Encoder, data: &Dataset) -> Vec<String> {
     encoder.observations(data.schema()).into_iter().map(|g| g.name).collect()
 }
 
-/// The values of every function, by function and position of sequence `i`.
+/// Values of every function, by function and position of sequence `i`.
 fn columns(encoder: &dyn Encoder, data: &Dataset, i: usize) -> Vec<Vec<f64>> {
-    let block = EncodedRows::of(encoder, &data.sequence(i));
+    let block = EncodedRows::encode(encoder, &data.sequence(i));
     let constants = encoder.observations(data.schema()).into_iter().map(|g| g.constant.unwrap_or(0.0));
     let mut columns: Vec<Vec<f64>> = constants.map(|value| vec![value; block.len()]).collect();
     for t in 0..block.len() {
@@ -85,7 +86,7 @@ fn column(rule: &str, data: &Dataset) -> Vec<f64> {
     all.swap_remove(0)
 }
 
-/// The features that a list gives on the small data.
+/// Features of a list on the small data.
 fn map(list: &str) -> FeatureMap {
     let data = Arc::new(small());
     let fitted = features(list).fit(&data).unwrap();

@@ -1,4 +1,4 @@
-//! Names are rules again, and whatever is written or saved wrongly is refused.
+//! Names are rules, and rules or files with errors are refused.
 
 use std::sync::Arc;
 

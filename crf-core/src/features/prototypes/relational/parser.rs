@@ -5,22 +5,22 @@ use super::syntax::{
 use crate::error::{Error, Result};
 use crate::features::prototypes::Over;
 
-/// Expressions nest no deeper than this, so that no text can exhaust the stack.
-const DEEPEST: usize = 64;
+/// Upper limit of the nesting of expressions, so that no text can exhaust the stack.
+const MAX_DEPTH: usize = 64;
 
-/// No range has more numbers than this.
-const MOST_NUMBERS: f64 = 1e6;
+/// Upper limit of the numbers in a range.
+const MAX_NUMBERS: f64 = 1e6;
 
-/// Reads a rule.
+/// Parses a rule.
 pub(super) fn rule(text: &str) -> Result<Rule> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = Parser { text, offset: 0, depth: 0 };
     let relation = parser.relation();
     let (mut before, mut now) = (None, None);
-    let mut follows = true; // whether an expression must follow
+    let mut follows = true; // true if an expression must follow
     while let Some((is_before, label)) = parser.label_pattern()? {
         let slot = if is_before { &mut before } else { &mut now };
         if slot.replace(label).is_some() {
-            return Err(parser.wrong("one pattern for `y` and one for `y'`"));
+            return Err(parser.expected("one pattern for `y` and one for `y'`"));
         }
         follows = parser.take("∧");
         if !follows {
@@ -33,9 +33,9 @@ pub(super) fn rule(text: &str) -> Result<Rule> {
     Ok(Rule { relation, before, now, expression, variables })
 }
 
-/// Reads a definition.
+/// Parses a definition.
 pub(super) fn definition(text: &str) -> Result<Definition> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = Parser { text, offset: 0, depth: 0 };
     let name = parser.word("the name of what is defined, as in `dist(i, j) = …`")?.text;
     parser.expect("(")?;
     let mut parameters = vec![parser.word("the name of a parameter")?.text];
@@ -49,53 +49,53 @@ pub(super) fn definition(text: &str) -> Result<Definition> {
     Ok(Definition { name, parameters, body, text: text.to_owned() })
 }
 
-/// An error at a column of a text.
-pub(super) fn at(text: &str, column: usize, error: Error) -> Error {
+/// Adds the column of a text to an error.
+pub(super) fn at_column(text: &str, column: usize, error: Error) -> Error {
     error.at(format!("column {column} of `{text}`"))
 }
 
 struct Parser<'a> {
     text: &'a str,
-    at: usize, // in bytes
+    offset: usize, // in bytes
     depth: usize,
 }
 
 impl<'a> Parser<'a> {
     fn rest(&mut self) -> &'a str {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start().len();
-        &self.text[self.at..]
+        let rest = &self.text[self.offset..];
+        self.offset += rest.len() - rest.trim_start().len();
+        &self.text[self.offset..]
     }
 
     fn column(&mut self) -> usize {
         self.rest();
-        self.text[..self.at].chars().count() + 1
+        self.text[..self.offset].chars().count() + 1
     }
 
-    fn wrong(&mut self, want: &str) -> Error {
+    fn expected(&mut self, want: &str) -> Error {
         let column = self.column();
         let got = match self.rest() {
             "" => "the end".to_owned(),
             rest => format!("`{}`", rest.chars().take(20).collect::<String>()),
         };
-        at(self.text, column, Error::data(format!("expected {want}, got {got}")))
+        at_column(self.text, column, Error::data(format!("expected {want}, got {got}")))
     }
 
     fn take(&mut self, token: &str) -> bool {
         let found = self.rest().starts_with(token);
-        self.at += if found { token.len() } else { 0 };
+        self.offset += if found { token.len() } else { 0 };
         found
     }
 
     fn expect(&mut self, token: &str) -> Result<()> {
-        if self.take(token) { Ok(()) } else { Err(self.wrong(&format!("`{token}`"))) }
+        if self.take(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
     }
 
     fn end(&mut self, want: &str) -> Result<()> {
-        if self.rest().is_empty() { Ok(()) } else { Err(self.wrong(want)) }
+        if self.rest().is_empty() { Ok(()) } else { Err(self.expected(want)) }
     }
 
-    /// The plain word that comes next.
+    /// Next plain word, without taking it.
     fn peek_word(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest.find(|c| !continues_word(c)).unwrap_or(rest.len());
@@ -104,65 +104,65 @@ impl<'a> Parser<'a> {
 
     fn take_word(&mut self, word: &str) -> bool {
         let found = self.peek_word() == Some(word);
-        self.at += if found { word.len() } else { 0 };
+        self.offset += if found { word.len() } else { 0 };
         found
     }
 
-    /// A name: a word that means nothing else, or anything between back ticks.
+    /// Takes a name: a word that is not reserved, or anything between back ticks.
     fn word(&mut self, want: &str) -> Result<Word> {
         let column = self.column();
         let text = if let Some(quoted) = self.rest().strip_prefix('`') {
-            let end = quoted.find('`').ok_or_else(|| self.wrong("a name that ends with a back tick"))?;
-            self.at += end + 2;
+            let end = quoted.find('`').ok_or_else(|| self.expected("a name that ends with a back tick"))?;
+            self.offset += end + 2;
             &quoted[..end]
         } else {
             let word = self.peek_word().filter(|word| !RESERVED.contains(word));
-            let word = word.ok_or_else(|| self.wrong(want))?;
-            self.at += word.len();
+            let word = word.ok_or_else(|| self.expected(want))?;
+            self.offset += word.len();
             word
         };
         Ok(Word { text: text.to_owned(), column })
     }
 
-    /// `skip:`, the name of a relation, in which there is neither `=` nor a back tick.
+    /// Takes `skip:`, the name of a relation, which contains neither `=` nor a back tick.
     fn relation(&mut self) -> Option<String> {
         let (name, _) = self.rest().split_once(':').filter(|(name, _)| !name.contains(['=', '`']))?;
-        self.at += name.len() + 1;
+        self.offset += name.len() + 1;
         Some(name.trim().to_owned())
     }
 
-    /// `y=label` or `y'=label`: whether it is y', and the label.
+    /// Takes `y=label` or `y'=label`: true for y', and the label.
     fn label_pattern(&mut self) -> Result<Option<(bool, String)>> {
-        let start = self.at;
+        let start = self.offset;
         let is_y = self.take_word("y");
         let is_before = is_y && self.take("'");
         if !(is_y && self.take("=")) {
-            self.at = start;
+            self.offset = start;
             return Ok(None);
         }
         let rest = self.rest();
         let end = [rest.find('∧'), rest.find(" for ")].into_iter().flatten().min().unwrap_or(rest.len());
         let label = rest[..end].trim();
         if label.is_empty() {
-            return Err(self.wrong("a label, or a variable that stands for one"));
+            return Err(self.expected("a label, or a variable that stands for one"));
         }
-        self.at += end;
+        self.offset += end;
         Ok(Some((is_before, label.to_owned())))
     }
 
-    /// An expression whose operators bind at least as tightly as `level`.
+    /// Takes an expression whose operators bind at least as tightly as `level`.
     fn expression(&mut self, level: u8) -> Result<Expression> {
         self.deeper()?;
         let mut left = self.prefixed()?;
         while let Some((spelling, operator)) = self.operator().filter(|found| found.1.level() >= level) {
-            self.at += spelling.len();
+            self.offset += spelling.len();
             let right = self.expression(operator.level() + 1)?;
             left = Expression::Binary(left.into(), operator, right.into());
             if operator.level() == 2
                 && let Some((_, next)) = self.operator()
                 && next.level() == 2
             {
-                return Err(self.wrong("no second comparison; join two with `∧`"));
+                return Err(self.expected("no second comparison; join two with `∧`"));
             }
         }
         self.depth -= 1;
@@ -171,8 +171,8 @@ impl<'a> Parser<'a> {
 
     fn deeper(&mut self) -> Result<()> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.wrong(&format!("at most {DEEPEST} expressions within each other")));
+        if self.depth > MAX_DEPTH {
+            return Err(self.expected(&format!("at most {MAX_DEPTH} expressions within each other")));
         }
         Ok(())
     }
@@ -194,32 +194,32 @@ impl<'a> Parser<'a> {
         }
         self.deeper()?;
         let literal = self.rest().starts_with(|c: char| c.is_ascii_digit());
-        let of = self.prefixed()?;
+        let operand = self.prefixed()?;
         self.depth -= 1;
-        Ok(match of {
-            of if not => Expression::Not(of.into()),
+        Ok(match operand {
+            operand if not => Expression::Not(operand.into()),
             Expression::Number(value) if literal => Expression::Number(-value),
-            of => Expression::Negate(of.into()),
+            operand => Expression::Negate(operand.into()),
         })
     }
 
     fn postfixed(&mut self) -> Result<Expression> {
-        let mut of = self.atom()?;
+        let mut operand = self.atom()?;
         loop {
             if self.take("²") {
-                of = Expression::Power(of.into(), 2);
+                operand = Expression::Power(operand.into(), 2);
             } else if self.take("^") {
                 let degree = self.number()?;
                 if degree.fract() != 0.0 || !(1.0..=64.0).contains(&degree) {
-                    return Err(self.wrong("a whole exponent from 1 to 64"));
+                    return Err(self.expected("a whole exponent from 1 to 64"));
                 }
-                of = Expression::Power(of.into(), degree as u32);
+                operand = Expression::Power(operand.into(), degree as u32);
             } else if self.take("[") {
-                let offset = self.offset()?;
+                let offset = self.window_offset()?;
                 self.expect("]")?;
-                of = Expression::Shift(of.into(), offset);
+                operand = Expression::Shift(operand.into(), offset);
             } else {
-                return Ok(of);
+                return Ok(operand);
             }
         }
     }
@@ -237,13 +237,13 @@ impl<'a> Parser<'a> {
             return Ok(if parts.len() > 1 { Expression::Vector(parts) } else { parts.swap_remove(0) });
         }
         let word = self.word("a number, a name, or `(`")?;
-        if !self.text[self.at..].starts_with("..") && self.take(".") {
+        if !self.text[self.offset..].starts_with("..") && self.take(".") {
             return Ok(Expression::Field(word, self.word("the name of a field")?.text));
         }
         if self.take("(") { self.call(word) } else { Ok(Expression::Name(word)) }
     }
 
-    /// What stands behind the name and the parenthesis of a call.
+    /// Takes the rest of a call, behind the name and the parenthesis.
     fn call(&mut self, name: Word) -> Result<Expression> {
         let mut arguments = vec![self.expression(1)?];
         if self.take_word("for") {
@@ -251,9 +251,9 @@ impl<'a> Parser<'a> {
         }
         if let Some(over) = Over::ALL.into_iter().find(|over| over.name() == name.text) {
             self.expect(",")?;
-            let from = self.offset()?;
+            let from = self.window_offset()?;
             self.expect("..")?;
-            let to = self.offset()?;
+            let to = self.window_offset()?;
             self.expect(")")?;
             return Ok(Expression::Window(over, arguments.swap_remove(0).into(), from, to));
         }
@@ -264,10 +264,10 @@ impl<'a> Parser<'a> {
         Ok(Expression::Call(name, arguments))
     }
 
-    fn among(&mut self, name: Word, of: Expression) -> Result<Expression> {
+    fn among(&mut self, name: Word, operand: Expression) -> Result<Expression> {
         let names = Among::NAMES.iter().map(|entry| entry.0);
         let Some(&(_, among)) = Among::NAMES.iter().find(|entry| entry.0 == name.text) else {
-            return Err(at(
+            return Err(at_column(
                 self.text,
                 name.column,
                 Error::unknown("way to take objects together", &name.text, names),
@@ -275,20 +275,20 @@ impl<'a> Parser<'a> {
         };
         let variable = self.word("a variable")?;
         if !self.take_word("in") {
-            return Err(self.wrong("`in`"));
+            return Err(self.expected("`in`"));
         }
         let class = self.word("a class of objects")?;
         let by = match among {
             Among::Nearest if self.take_word("by") => Some(self.expression(1)?.into()),
-            Among::Nearest => return Err(self.wrong("`by` and what is least for the nearest")),
+            Among::Nearest => return Err(self.expected("`by` and what is least for the nearest")),
             _ => None,
         };
         self.expect(")")?;
-        Ok(Expression::Among(among, of.into(), variable, class, by))
+        Ok(Expression::Among(among, operand.into(), variable, class, by))
     }
 
-    /// `-1`, `+0`, or `-w` for a variable w.
-    fn offset(&mut self) -> Result<Offset> {
+    /// Takes an offset: `-1`, `+0`, or `-w` for a variable w.
+    fn window_offset(&mut self) -> Result<Offset> {
         let negative = self.take("-");
         if !negative {
             self.take("+");
@@ -301,12 +301,12 @@ impl<'a> Parser<'a> {
         Ok(Offset { negative, size: size.into() })
     }
 
-    /// A number without a sign.
+    /// Takes a number without a sign.
     fn number(&mut self) -> Result<f64> {
         let rest = self.rest();
         let digits = |from: usize| rest[from..].bytes().take_while(u8::is_ascii_digit).count();
         let mut end = digits(0);
-        // A range has two full stops.
+        // Two full stops belong to a range.
         if rest[end..].starts_with('.') && end > 0 && digits(end + 1) > 0 {
             end += 1 + digits(end + 1);
         }
@@ -316,8 +316,8 @@ impl<'a> Parser<'a> {
             end += if exponent > 0 { 1 + sign + exponent } else { 0 };
         }
         let value = rest[..end].parse().ok().filter(|value: &f64| value.is_finite());
-        let value = value.ok_or_else(|| self.wrong("a finite number"))?;
-        self.at += end;
+        let value = value.ok_or_else(|| self.expected("a finite number"))?;
+        self.offset += end;
         Ok(value)
     }
 
@@ -325,7 +325,7 @@ impl<'a> Parser<'a> {
         if self.take("-") { Ok(-self.number()?) } else { self.number() }
     }
 
-    /// `i, j in robot, k in 200..1000 step 50`.
+    /// Takes variables: `i, j in robot, k in 200..1000 step 50`.
     fn variables(&mut self) -> Result<Vec<(Word, Domain)>> {
         let mut all: Vec<(Word, Domain)> = Vec::new();
         loop {
@@ -334,13 +334,13 @@ impl<'a> Parser<'a> {
                 names.push(self.word("a variable")?);
             }
             if !self.take_word("in") {
-                return Err(self.wrong("`in`"));
+                return Err(self.expected("`in`"));
             }
             let domain = self.domain()?;
             for name in names {
                 if all.iter().any(|(other, _)| other.text == name.text) {
                     let error = Error::data(format!("`{}` stands for two things", name.text));
-                    return Err(at(self.text, name.column, error));
+                    return Err(at_column(self.text, name.column, error));
                 }
                 all.push((name, domain.clone()));
             }
@@ -367,8 +367,8 @@ impl<'a> Parser<'a> {
         let to = self.signed()?;
         let step = if self.take_word("step") { self.signed()? } else { 1.0 };
         let steps = ((to - from) / step + 1e-9).floor();
-        if !(0.0..MOST_NUMBERS).contains(&steps) {
-            return Err(self.wrong("a range with a step that leads from its first to its last number"));
+        if !(0.0..MAX_NUMBERS).contains(&steps) {
+            return Err(self.expected("a range with a step that leads from its first to its last number"));
         }
         // Twelve digits: 0.1 + 2 · 0.1 is meant to be 0.3.
         let round = |value: f64| format!("{value:.11e}").parse().unwrap_or(value);

@@ -7,9 +7,10 @@ use super::syntax::{Expression, Quoted};
 use crate::data::schema::{ChannelKind, Schema};
 use crate::error::{Error, Result};
 
-/// The objects that real channels speak of: `robot1.x` is field `x` of object `robot1`.
+/// Objects that the names of real channels imply: `robot1.x` is field `x` of object `robot1`.
 ///
-/// An object's class is its name without the digits at its end; a config may name more classes.
+/// The class of an object is its name without the digits at its end; a config may define more
+/// classes.
 #[derive(Debug)]
 pub(super) struct Objects {
     channels: HashMap<String, usize>,
@@ -30,7 +31,7 @@ impl Objects {
             {
                 let object: Arc<str> = object.into();
                 found.objects.push(object.clone());
-                found.classes.entry(class_of(&object).to_owned()).or_default().push(object);
+                found.classes.entry(class_name(&object).to_owned()).or_default().push(object);
             }
         }
         for (class, members) in more {
@@ -55,13 +56,13 @@ impl Objects {
         self.objects.iter().find(|object| &***object == name)
     }
 
-    /// The members of a class.
+    /// Members of a class.
     pub(super) fn class(&self, name: &str) -> Result<&[Arc<str>]> {
         let known = || Error::unknown("class of objects", name, self.classes.keys().map(String::as_str));
         Ok(self.classes.get(name).ok_or_else(known)?)
     }
 
-    /// The channel of an object's field.
+    /// Channel of an object's field.
     pub(super) fn field(&self, object: &str, field: &str) -> Result<usize> {
         if self.object(object).is_none() {
             return Err(Error::unknown("object", object, self.objects.iter().map(|object| &**object)));
@@ -75,32 +76,33 @@ impl Objects {
         })
     }
 
-    /// The channel of that name.
+    /// Channel of the given name.
     pub(super) fn channel(&self, name: &str) -> Option<usize> {
         self.channels.get(name).copied()
     }
 
-    /// Adds the objects that an expression names, by themselves or by what is bound; `free` names are variables.
+    /// Adds the objects that an expression names, directly or through bindings; `free` names are
+    /// variables.
     pub(super) fn named(
         &self,
-        of: &Expression,
+        expression: &Expression,
         bindings: &Bindings,
         free: &[&str],
         named: &mut HashSet<Arc<str>>,
     ) {
-        if let Expression::Name(word) | Expression::Field(word, _) = of {
+        if let Expression::Name(word) | Expression::Field(word, _) = expression {
             let object = match bindings.get(&word.text) {
                 _ if free.contains(&word.text.as_str()) => None,
-                Some(Bound::Object(object)) => Some(object),
+                Some(Binding::Object(object)) => Some(object),
                 Some(_) => None,
                 None => self.object(&word.text),
             };
             named.extend(object.cloned());
         }
-        of.for_each_part(|part| self.named(part, bindings, free, named));
+        expression.for_each_part(|part| self.named(part, bindings, free, named));
     }
 
-    /// All names of channels and objects.
+    /// Names of all channels and objects.
     pub(super) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.channels.keys().map(String::as_str).collect();
         names.extend(self.objects.iter().map(|object| &**object));
@@ -109,67 +111,67 @@ impl Objects {
     }
 }
 
-fn class_of(object: &str) -> &str {
+fn class_name(object: &str) -> &str {
     match object.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_') {
         "" => object,
         class => class,
     }
 }
 
-/// What names stand for: variables of a rule, or parameters of a definition.
+/// Bindings of names: of the variables of a rule, or of the parameters of a definition.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Bindings(Vec<(String, Bound)>);
+pub(super) struct Bindings(Vec<(String, Binding)>);
 
-/// What one name stands for.
+/// Binding of one name.
 #[derive(Debug, Clone)]
-pub(super) enum Bound {
+pub(super) enum Binding {
     Object(Arc<str>),
     Number(f64),
     Term(Term),
 }
 
 impl Bindings {
-    pub(super) fn push(&mut self, name: &str, bound: Bound) {
-        self.0.push((name.to_owned(), bound));
+    pub(super) fn push(&mut self, name: &str, binding: Binding) {
+        self.0.push((name.to_owned(), binding));
     }
 
     pub(super) fn pop(&mut self) {
         self.0.pop();
     }
 
-    /// What a name stands for; the last binding counts.
-    pub(super) fn get(&self, name: &str) -> Option<&Bound> {
+    /// Binding of a name; the last one counts.
+    pub(super) fn get(&self, name: &str) -> Option<&Binding> {
         self.0.iter().rfind(|entry| entry.0 == name).map(|entry| &entry.1)
     }
 
     pub(super) fn number(&self, name: &str) -> Option<f64> {
         match self.get(name) {
-            Some(Bound::Number(value)) => Some(*value),
+            Some(Binding::Number(value)) => Some(*value),
             _ => None,
         }
     }
 
-    /// Whether a variable already stands for the object.
-    pub(super) fn has(&self, object: &str) -> bool {
-        self.0.iter().any(|entry| matches!(&entry.1, Bound::Object(other) if &**other == object))
+    /// True if a variable is already bound to the object.
+    pub(super) fn has_object(&self, object: &str) -> bool {
+        self.0.iter().any(|entry| matches!(&entry.1, Binding::Object(other) if &**other == object))
     }
 
-    /// The name, or what it stands for.
+    /// Writes what a name is bound to, or the name itself.
     pub(super) fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.get(name) {
-            Some(Bound::Object(object)) => write!(f, "{}", Quoted(object)),
-            Some(Bound::Number(value)) => write!(f, "{value}"),
-            Some(Bound::Term(_)) | None if name == "y" => f.write_str("`y`"),
-            Some(Bound::Term(_)) | None => write!(f, "{}", Quoted(name)),
+            Some(Binding::Object(object)) => write!(f, "{}", Quoted(object)),
+            Some(Binding::Number(value)) => write!(f, "{value}"),
+            Some(Binding::Term(_)) | None if name == "y" => f.write_str("`y`"),
+            Some(Binding::Term(_)) | None => write!(f, "{}", Quoted(name)),
         }
     }
 
-    /// A label as a rule writes it, with the values of variables: `i`, or `marks {i}`.
+    /// Label of a rule, with the values of variables put in: `i`, or `marks {i}`.
     pub(super) fn label(&self, label: &str) -> String {
         let value = |name: &str| match self.get(name) {
-            Some(Bound::Object(object)) => Some(object.to_string()),
-            Some(Bound::Number(value)) => Some(value.to_string()),
-            Some(Bound::Term(_)) | None => None,
+            Some(Binding::Object(object)) => Some(object.to_string()),
+            Some(Binding::Number(value)) => Some(value.to_string()),
+            Some(Binding::Term(_)) | None => None,
         };
         if let Some(value) = value(label) {
             return value;

@@ -1,13 +1,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::objects::{Bindings, Bound, Objects};
-use super::parser::{at, definition};
+use super::objects::{Binding, Bindings, Objects};
+use super::parser::{at_column, definition};
 use super::plan::{Planner, Scale, Step, Term};
 use super::syntax::{Among, Definition, Expression, Offset, Operator, Word};
 use crate::error::{Error, Result};
 
-/// What rules may call without defining it; a definition of the same name takes its place.
+/// Predefined terms; a definition of the same name replaces one.
 pub(super) const PRELUDE: [&str; 5] = [
     "pos(i) = (i.x, i.y)",
     "vel(i) = pos(i) - pos(i)[-1]",
@@ -16,7 +16,7 @@ pub(super) const PRELUDE: [&str; 5] = [
     "chasing(i, j) = cos(pos(j) - pos(i), vel(i))",
 ];
 
-/// The functions that are no definitions, with how many arguments each takes.
+/// Built-in functions with their numbers of arguments.
 const BUILT_IN: [(&str, usize); 9] = [
     ("dot", 2),
     ("length", 1),
@@ -29,26 +29,26 @@ const BUILT_IN: [(&str, usize); 9] = [
     ("norm", 1),
 ];
 
-/// Definitions call each other no deeper than this.
-const DEEPEST: usize = 32;
+/// Upper limit of the depth of calls among definitions.
+const MAX_DEPTH: usize = 32;
 
-/// Makes steps of expressions.
+/// Compiler of expressions into steps of a plan.
 pub(super) struct Compiler<'a> {
     objects: &'a Objects,
-    definitions: Vec<Arc<Definition>>, // later ones take the place of earlier ones
+    definitions: Vec<Arc<Definition>>, // later ones replace earlier ones
     pub(super) planner: Planner,
     depth: usize,
 }
 
-/// An expression's surroundings: the text it stands in, and what its names stand for.
+/// Scope of an expression: its text, and the bindings of its names.
 pub(super) struct Scope<'a> {
     pub(super) text: &'a str,
     pub(super) bindings: Bindings,
 }
 
 impl Scope<'_> {
-    fn wrong(&self, word: &Word, error: Error) -> Error {
-        at(self.text, word.column, error)
+    fn error_at(&self, word: &Word, error: Error) -> Error {
+        at_column(self.text, word.column, error)
     }
 }
 
@@ -59,9 +59,9 @@ impl<'a> Compiler<'a> {
         Ok(Compiler { objects, definitions, planner: Planner::default(), depth: 0 })
     }
 
-    /// The step of an expression that is a number at each position.
-    pub(super) fn scalar(&mut self, of: &Expression, scope: &mut Scope<'_>) -> Result<u32> {
-        match self.term(of, scope)? {
+    /// Compiles an expression that is a number at each position.
+    pub(super) fn scalar(&mut self, operand: &Expression, scope: &mut Scope<'_>) -> Result<u32> {
+        match self.term(operand, scope)? {
             Term::Scalar(step) => Ok(step),
             Term::Vector(parts) => Err(Error::data(format!(
                 "expected a number, got a vector of {}; `length(…)` and `dot(…, …)` make numbers of vectors",
@@ -71,16 +71,17 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn term(&mut self, of: &Expression, scope: &mut Scope<'_>) -> Result<Term> {
-        Ok(match of {
+    fn term(&mut self, operand: &Expression, scope: &mut Scope<'_>) -> Result<Term> {
+        Ok(match operand {
             Expression::Number(value) => Term::Scalar(self.planner.number(*value)),
             Expression::Name(word) => self.name(word, scope)?,
             Expression::Field(word, field) => {
                 let object = match scope.bindings.get(&word.text) {
-                    Some(Bound::Object(object)) => object,
+                    Some(Binding::Object(object)) => object,
                     _ => &*word.text,
                 };
-                let channel = self.objects.field(object, field).map_err(|error| scope.wrong(word, error))?;
+                let channel =
+                    self.objects.field(object, field).map_err(|error| scope.error_at(word, error))?;
                 Term::Scalar(self.planner.step(Step::Channel(channel as u32)))
             }
             Expression::Vector(parts) => {
@@ -88,54 +89,54 @@ impl<'a> Compiler<'a> {
                 Term::Vector(parts.collect::<Result<_>>()?)
             }
             Expression::Call(word, arguments) => self.call(word, arguments, scope)?,
-            Expression::Not(of) => {
-                let of = self.scalar(of, scope)?;
-                Term::Scalar(self.planner.not(of))
+            Expression::Not(operand) => {
+                let operand = self.scalar(operand, scope)?;
+                Term::Scalar(self.planner.not(operand))
             }
-            Expression::Negate(of) => {
-                let of = self.term(of, scope)?;
+            Expression::Negate(operand) => {
+                let operand = self.term(operand, scope)?;
                 let zero = self.planner.number(0.0);
-                self.each(of, |of| Step::Subtract(zero, of))
+                self.map_scalars(operand, |operand| Step::Subtract(zero, operand))
             }
             Expression::Binary(left, operator, right) => {
                 let (left, right) = (self.term(left, scope)?, self.term(right, scope)?);
                 self.binary(left, *operator, right).map_err(|error| error.at(format!("`{}`", scope.text)))?
             }
-            Expression::Power(of, degree) => {
-                let of = self.scalar(of, scope)?;
-                Term::Scalar(self.planner.step(Step::Power(of, *degree)))
+            Expression::Power(operand, degree) => {
+                let operand = self.scalar(operand, scope)?;
+                Term::Scalar(self.planner.step(Step::Power(operand, *degree)))
             }
-            Expression::Shift(of, offset) => {
-                let (of, by) = (self.term(of, scope)?, offset_of(offset, scope)?);
-                self.each(of, |of| Step::Shift(of, by))
+            Expression::Shift(operand, offset) => {
+                let (operand, by) = (self.term(operand, scope)?, offset_value(offset, scope)?);
+                self.map_scalars(operand, |operand| Step::Shift(operand, by))
             }
-            Expression::Window(over, of, from, to) => {
-                let of = self.scalar(of, scope)?;
-                let (from, to) = (offset_of(from, scope)?, offset_of(to, scope)?);
+            Expression::Window(over, operand, from, to) => {
+                let operand = self.scalar(operand, scope)?;
+                let (from, to) = (offset_value(from, scope)?, offset_value(to, scope)?);
                 if from > 0 || to < 0 {
                     let want = format!("expected a window around the position, got {from:+}..{to:+}");
                     return Err(Error::data(want).at(format!("`{}`", scope.text)));
                 }
-                Term::Scalar(self.planner.step(Step::Window(*over, of, from.unsigned_abs(), to as u32)))
+                Term::Scalar(self.planner.step(Step::Window(*over, operand, from.unsigned_abs(), to as u32)))
             }
-            Expression::Among(among, of, variable, class, by) => {
-                Term::Scalar(self.among(*among, of, variable, class, by.as_deref(), scope)?)
+            Expression::Among(among, operand, variable, class, by) => {
+                Term::Scalar(self.among(*among, operand, variable, class, by.as_deref(), scope)?)
             }
         })
     }
 
     fn name(&mut self, word: &Word, scope: &Scope<'_>) -> Result<Term> {
         match scope.bindings.get(&word.text) {
-            Some(Bound::Number(value)) => Ok(Term::Scalar(self.planner.number(*value))),
-            Some(Bound::Term(term)) => Ok(term.clone()),
-            Some(Bound::Object(object)) => Err(scope.wrong(word, whole_object(object))),
+            Some(Binding::Number(value)) => Ok(Term::Scalar(self.planner.number(*value))),
+            Some(Binding::Term(term)) => Ok(term.clone()),
+            Some(Binding::Object(object)) => Err(scope.error_at(word, whole_object(object))),
             None => match (self.objects.channel(&word.text), self.objects.object(&word.text)) {
                 (Some(channel), _) => Ok(Term::Scalar(self.planner.step(Step::Channel(channel as u32)))),
-                (None, Some(object)) => Err(scope.wrong(word, whole_object(object))),
+                (None, Some(object)) => Err(scope.error_at(word, whole_object(object))),
                 (None, None) => {
                     let error =
                         Error::unknown("variable, channel or object", &word.text, self.objects.names());
-                    Err(scope.wrong(word, error))
+                    Err(scope.error_at(word, error))
                 }
             },
         }
@@ -151,49 +152,49 @@ impl<'a> Compiler<'a> {
                 let names = self.definitions.iter().map(|definition| definition.name.as_str());
                 let names = names.chain(BUILT_IN.iter().map(|entry| entry.0));
                 let names = names.chain(Among::NAMES.iter().map(|entry| entry.0));
-                return Err(scope.wrong(word, Error::unknown("function", &word.text, names)));
+                return Err(scope.error_at(word, Error::unknown("function", &word.text, names)));
             }
         };
         if takes != arguments.len() {
             let error = format!("`{}` takes {takes} arguments, got {}", word.text, arguments.len());
-            return Err(scope.wrong(word, Error::data(error)));
+            return Err(scope.error_at(word, Error::data(error)));
         }
         let Some(definition) = found else {
             let terms = arguments.iter().map(|argument| self.term(argument, scope));
             let terms = terms.collect::<Result<Vec<_>>>()?;
-            return self.built_in(&word.text, &terms).map_err(|error| scope.wrong(word, error));
+            return self.built_in(&word.text, &terms).map_err(|error| scope.error_at(word, error));
         };
         let mut inner = Scope { text: &definition.text, bindings: Bindings::default() };
         for (parameter, argument) in definition.parameters.iter().zip(arguments) {
-            let bound = self.argument(argument, scope)?;
-            inner.bindings.push(parameter, bound);
+            let binding = self.argument(argument, scope)?;
+            inner.bindings.push(parameter, binding);
         }
         self.depth += 1;
-        if self.depth > DEEPEST {
-            let error = Error::data(format!("definitions call each other more than {DEEPEST} deep"));
-            return Err(scope.wrong(word, error));
+        if self.depth > MAX_DEPTH {
+            let error = Error::data(format!("definitions call each other more than {MAX_DEPTH} deep"));
+            return Err(scope.error_at(word, error));
         }
         let term = self.term(&definition.body, &mut inner)?;
         self.depth -= 1;
         Ok(term)
     }
 
-    /// What a parameter stands for: an object, a number, or a term.
-    fn argument(&mut self, of: &Expression, scope: &mut Scope<'_>) -> Result<Bound> {
-        match of {
-            Expression::Number(value) => return Ok(Bound::Number(*value)),
+    /// Binding of a parameter to an argument: an object, a number, or a term.
+    fn argument(&mut self, operand: &Expression, scope: &mut Scope<'_>) -> Result<Binding> {
+        match operand {
+            Expression::Number(value) => return Ok(Binding::Number(*value)),
             Expression::Name(word) => match scope.bindings.get(&word.text) {
-                Some(bound) => return Ok(bound.clone()),
+                Some(binding) => return Ok(binding.clone()),
                 None if self.objects.channel(&word.text).is_some() => {}
                 None => {
                     if let Some(object) = self.objects.object(&word.text) {
-                        return Ok(Bound::Object(object.clone()));
+                        return Ok(Binding::Object(object.clone()));
                     }
                 }
             },
             _ => {}
         }
-        Ok(Bound::Term(self.term(of, scope)?))
+        Ok(Binding::Term(self.term(operand, scope)?))
     }
 
     fn built_in(&mut self, name: &str, terms: &[Term]) -> Result<Term> {
@@ -214,9 +215,9 @@ impl<'a> Compiler<'a> {
             "sqrt" => self.planner.step(Step::Root(number(&terms[0])?)),
             "norm" => self.planner.step(Step::Norm(number(&terms[0])?, Scale::default())),
             _ => {
-                let (of, zero) = (number(&terms[0])?, self.planner.number(0.0));
-                let negative = self.planner.step(Step::Subtract(zero, of));
-                self.planner.step(Step::Max(vec![of, negative]))
+                let (operand, zero) = (number(&terms[0])?, self.planner.number(0.0));
+                let negative = self.planner.step(Step::Subtract(zero, operand));
+                self.planner.step(Step::Max(vec![operand, negative]))
             }
         }))
     }
@@ -237,20 +238,20 @@ impl<'a> Compiler<'a> {
         steps[1..].iter().fold(steps[0], |sum, &step| self.planner.step(Step::Add(sum, step)))
     }
 
-    fn length(&mut self, of: &Term) -> Result<u32> {
-        let square = self.dot(of, of)?;
+    fn length(&mut self, operand: &Term) -> Result<u32> {
+        let square = self.dot(operand, operand)?;
         Ok(self.planner.step(Step::Root(square)))
     }
 
-    fn unit(&mut self, of: &Term) -> Result<Term> {
-        let length = self.length(of)?;
-        Ok(self.each(of.clone(), |part| Step::Divide(part, length)))
+    fn unit(&mut self, operand: &Term) -> Result<Term> {
+        let length = self.length(operand)?;
+        Ok(self.map_scalars(operand.clone(), |part| Step::Divide(part, length)))
     }
 
-    /// A step of each number of a term.
-    fn each(&mut self, of: Term, step: impl Fn(u32) -> Step) -> Term {
-        match of {
-            Term::Scalar(of) => Term::Scalar(self.planner.step(step(of))),
+    /// Applies a step to each number of a term.
+    fn map_scalars(&mut self, operand: Term, step: impl Fn(u32) -> Step) -> Term {
+        match operand {
+            Term::Scalar(operand) => Term::Scalar(self.planner.step(step(operand))),
             Term::Vector(parts) => {
                 Term::Vector(parts.into_iter().map(|part| self.planner.step(step(part))).collect())
             }
@@ -277,9 +278,9 @@ impl<'a> Compiler<'a> {
             {
                 Ok(Term::Vector(a.iter().zip(&b).map(|(&a, &b)| self.planner.step(step(a, b))).collect()))
             }
-            (Term::Scalar(a), b) if operator == Operator::Times => Ok(self.each(b, |b| step(a, b))),
+            (Term::Scalar(a), b) if operator == Operator::Times => Ok(self.map_scalars(b, |b| step(a, b))),
             (a, Term::Scalar(b)) if matches!(operator, Operator::Times | Operator::Over) => {
-                Ok(self.each(a, |a| step(a, b)))
+                Ok(self.map_scalars(a, |a| step(a, b)))
             }
             _ => Err(Error::data(
                 "vectors of equal length can be added and subtracted, and multiplied or divided by numbers",
@@ -290,7 +291,7 @@ impl<'a> Compiler<'a> {
     fn among(
         &mut self,
         among: Among,
-        of: &Expression,
+        operand: &Expression,
         variable: &Word,
         class: &Word,
         by: Option<&Expression>,
@@ -298,17 +299,17 @@ impl<'a> Compiler<'a> {
     ) -> Result<u32> {
         if scope.bindings.get(&variable.text).is_some() {
             let error = Error::data(format!("`{}` stands for something already", variable.text));
-            return Err(scope.wrong(variable, error));
+            return Err(scope.error_at(variable, error));
         }
         let mut named = HashSet::new();
-        for expression in [Some(of), by].into_iter().flatten() {
+        for expression in [Some(operand), by].into_iter().flatten() {
             self.objects.named(expression, &scope.bindings, &[&variable.text], &mut named);
         }
-        let members = self.objects.class(&class.text).map_err(|error| scope.wrong(class, error))?;
+        let members = self.objects.class(&class.text).map_err(|error| scope.error_at(class, error))?;
         let (mut values, mut keys) = (Vec::new(), Vec::new());
         for member in members.iter().filter(|member| !named.contains(*member)) {
-            scope.bindings.push(&variable.text, Bound::Object(member.clone()));
-            values.push(self.scalar(of, scope)?);
+            scope.bindings.push(&variable.text, Binding::Object(member.clone()));
+            values.push(self.scalar(operand, scope)?);
             if let Some(by) = by {
                 keys.push(self.scalar(by, scope)?);
             }
@@ -317,7 +318,7 @@ impl<'a> Compiler<'a> {
         if values.is_empty() {
             let error =
                 Error::data(format!("class `{}` has no object that is not named already", class.text));
-            return Err(scope.wrong(class, error));
+            return Err(scope.error_at(class, error));
         }
         Ok(match among {
             Among::Min => self.planner.step(Step::Min(values)),
@@ -339,7 +340,7 @@ fn whole_object(object: &str) -> Error {
     Error::data(format!("`{object}` is an object, not a number; name one of its fields, as in `{object}.x`"))
 }
 
-fn offset_of(offset: &Offset, scope: &Scope<'_>) -> Result<i32> {
+fn offset_value(offset: &Offset, scope: &Scope<'_>) -> Result<i32> {
     let value = match &*offset.size {
         Expression::Number(value) => Some(*value),
         Expression::Name(word) => scope.bindings.number(&word.text),

@@ -5,29 +5,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::{ChannelKind, Schema};
-use crate::error::{Error, Result, fits};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::prototypes::Over;
 use crate::numeric::moments::Moments;
 
-/// What is computed, each thing once: steps that read earlier steps only.
+/// Evaluation plan: steps that read earlier steps only, equal terms once.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Plan {
     steps: Vec<Step>,
 }
 
-/// One step; the numbers are those of the steps it reads.
+/// Step of a plan; its operands are indices of earlier steps.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum Step {
     Channel(u32),
-    /// A constant by its bits, so that steps can be compared.
+    /// Constant by its bits, so that steps can be compared.
     Number(u64),
-    /// The value so many positions later, or that of the nearest end.
+    /// Value at an offset, or at the nearest end of the sequence.
     Shift(u32, i32),
     Window(Over, u32, u32, u32), // positions before, positions after
     Add(u32, u32),
     Subtract(u32, u32),
     Multiply(u32, u32),
-    /// Zero where the divisor is zero: a robot that stands still has no direction.
+    /// Quotient; zero where the divisor is zero: a robot that does not move has no direction.
     Divide(u32, u32),
     Power(u32, u32),
     Root(u32),
@@ -37,16 +37,16 @@ pub(super) enum Step {
     Unequal(u32, u32),
     Min(Vec<u32>),
     Max(Vec<u32>),
-    /// The value that stands beside the least of the others, the first of equals.
+    /// Value of `of` where `by` is least; the first of equals.
     Nearest {
         by: Vec<u32>,
         of: Vec<u32>,
     },
-    /// Less its mean and times a factor, both of the training data.
+    /// Normalised value: minus the mean and times the factor of the training data.
     Norm(u32, Scale),
 }
 
-/// How a value is normalised, by the bits of both numbers: nothing is done to it until the plan is fitted.
+/// Mean and factor of a normalisation, by their bits; the identity until the plan is fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Scale {
     mean: u64,
@@ -65,7 +65,7 @@ impl Default for Scale {
     }
 }
 
-/// A number or a vector.
+/// Compiled expression: the step of a number, or the steps of a vector.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Term {
     Scalar(u32),
@@ -97,7 +97,8 @@ impl Step {
         }
     }
 
-    /// The values at `len` positions, of which the first is the sequence's position `start`.
+    /// Computes the values at `len` positions, the first of which is position `start` of the
+    /// sequence.
     fn compute(&self, x: &Sequence<'_>, start: usize, len: usize, columns: &[Vec<f64>], out: &mut Vec<f64>) {
         let column = |a: u32| &columns[a as usize][..len];
         let pairs = |a: u32, b: u32| column(a).iter().zip(column(b));
@@ -105,9 +106,9 @@ impl Step {
             Step::Channel(c) => out.extend_from_slice(&x.real(c as usize)[start..start + len]),
             Step::Number(bits) => out.resize(len, f64::from_bits(bits)),
             Step::Shift(a, by) => {
-                let of = column(a);
+                let values = column(a);
                 let last = len as i64 - 1;
-                out.extend((0..len as i64).map(|t| of[(t + i64::from(by)).clamp(0, last) as usize]));
+                out.extend((0..len as i64).map(|t| values[(t + i64::from(by)).clamp(0, last) as usize]));
             }
             Step::Window(over, a, before, after) => over.slide(column(a), before, after, out),
             Step::Add(a, b) => out.extend(pairs(a, b).map(|(a, b)| a + b)),
@@ -154,16 +155,17 @@ fn fold<'a>(
     }
 }
 
-/// How many positions are computed at once: their columns stay in the cache, and memory does not grow with sequences.
-pub(super) const PIECE: usize = 1024;
+/// Positions that are computed at once: their columns stay in the cache, and memory does not grow
+/// with sequences.
+pub(super) const CHUNK_LEN: usize = 1024;
 
 impl Plan {
-    /// How many steps there are.
+    /// Number of steps.
     pub(super) fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// The value of a step that is the same everywhere.
+    /// Value of a constant step.
     pub(super) fn constant(&self, step: u32) -> Option<f64> {
         match self.steps[step as usize] {
             Step::Number(bits) => Some(f64::from_bits(bits)),
@@ -171,7 +173,7 @@ impl Plan {
         }
     }
 
-    /// Finds out how to normalise, on training data: a pass over them for each `norm` within another.
+    /// Fits `norm` on training data: one pass for each level of `norm` within `norm`.
     pub(super) fn fit(&mut self, train: &Dataset) -> Result<()> {
         let mut depth: Vec<usize> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
@@ -191,10 +193,10 @@ impl Plan {
             for i in 0..train.len() {
                 let x = train.sequence(i);
                 let mut columns = Columns::new(self, &x);
-                for start in (0..x.len()).step_by(PIECE) {
-                    columns.compute(start..x.len().min(start + PIECE), |step, values| {
+                for start in (0..x.len()).step_by(CHUNK_LEN) {
+                    columns.compute(start..x.len().min(start + CHUNK_LEN), |step, values| {
                         let moments = moments[step].iter_mut();
-                        moments.for_each(|moments| values.iter().for_each(|&value| moments.see(value)));
+                        moments.for_each(|moments| values.iter().for_each(|&value| moments.add(value)));
                     });
                 }
             }
@@ -203,32 +205,36 @@ impl Plan {
                     && depth == pass
                 {
                     let fitted = moments[*a as usize].and_then(|moments| moments.scale());
-                    let wrong = || Error::NotFinite("mean or variance of what `norm` takes".into());
-                    *scale = Scale::new(fitted.ok_or_else(wrong)?);
+                    let not_finite = || Error::NotFinite("mean or variance of what `norm` takes".into());
+                    *scale = Scale::new(fitted.ok_or_else(not_finite)?);
                 }
             }
         }
         Ok(())
     }
 
-    /// Rejects steps that no planner makes: they read channels that are not real, later steps, or nothing.
+    /// Rejects steps that no planner makes, which read channels that are not real, later steps, or
+    /// nothing.
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
-        let real = |c: u32| matches!(schema.channels().get(c as usize), Some(channel) if channel.kind == ChannelKind::Real);
-        let sound = |(n, step): (usize, &Step)| {
+        let is_real = |c: u32| {
+            let channel = schema.channels().get(c as usize);
+            channel.is_some_and(|channel| channel.kind == ChannelKind::Real)
+        };
+        let is_valid = |(n, step): (usize, &Step)| {
             let mut earlier = true;
             step.for_each_input(|a| earlier &= (a as usize) < n);
             earlier
                 && match step {
-                    Step::Channel(c) => real(*c),
+                    Step::Channel(c) => is_real(*c),
                     Step::Min(all) | Step::Max(all) => !all.is_empty(),
                     Step::Nearest { by, of } => !of.is_empty() && by.len() == of.len(),
                     _ => true,
                 }
         };
-        fits(self.steps.iter().enumerate().all(sound))
+        require_consistent(self.steps.iter().enumerate().all(is_valid))
     }
 
-    /// The last step that reads each step; the step itself if none does.
+    /// Last step that reads each step; the step itself if none does.
     fn last_uses(&self) -> Vec<u32> {
         let mut last: Vec<u32> = (0..self.steps.len() as u32).collect();
         for (n, step) in (0..).zip(&self.steps) {
@@ -237,7 +243,7 @@ impl Plan {
         last
     }
 
-    /// How many positions before and after its own any step depends on.
+    /// Reach: the numbers of positions before and after its own that any step depends on.
     pub(super) fn reach(&self) -> (usize, usize) {
         let mut reach: Vec<(usize, usize)> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
@@ -261,7 +267,7 @@ impl Plan {
     }
 }
 
-/// The values of a plan's steps on one sequence, of those that are still to be read.
+/// Values of a plan's steps on one sequence, as long as later steps read them.
 pub(super) struct Columns<'a> {
     plan: &'a Plan,
     x: &'a Sequence<'a>,
@@ -277,17 +283,17 @@ impl<'a> Columns<'a> {
         Columns { plan, x, reach: plan.reach(), last: plan.last_uses(), columns, free: Vec::new() }
     }
 
-    /// Calls `f` with each step in turn and its values on a piece of the sequence.
+    /// Calls `f` with each step in turn and its values on a chunk of the sequence.
     ///
-    /// The piece is computed with as many positions around it as shifts and windows can reach.
-    pub(super) fn compute(&mut self, piece: Range<usize>, mut f: impl FnMut(usize, &[f64])) {
+    /// The chunk is computed with as many positions around it as shifts and windows can reach.
+    pub(super) fn compute(&mut self, chunk: Range<usize>, mut f: impl FnMut(usize, &[f64])) {
         let Columns { plan, x, reach, last, columns, free } = self;
-        let start = piece.start.saturating_sub(reach.0);
-        let len = x.len().min(piece.end.saturating_add(reach.1)) - start;
+        let start = chunk.start.saturating_sub(reach.0);
+        let len = x.len().min(chunk.end.saturating_add(reach.1)) - start;
         for (n, step) in plan.steps.iter().enumerate() {
             let mut out = free.pop().unwrap_or_default();
             step.compute(x, start, len, columns, &mut out);
-            f(n, &out[piece.start - start..piece.end - start]);
+            f(n, &out[chunk.start - start..chunk.end - start]);
             columns[n] = out;
             let mut release = |a: u32| {
                 if last[a as usize] as usize <= n {
@@ -304,7 +310,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Makes a plan in which equal things are one step.
+/// Builder of a plan in which equal terms are one step (value numbering).
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     plan: Plan,
@@ -324,9 +330,9 @@ impl Planner {
         self.step(Step::Number((value + 0.0).to_bits())) // minus zero is zero
     }
 
-    /// The number of a step that computes the same as `step`.
+    /// Index of a step that computes the same as `step`.
     pub(super) fn step(&mut self, step: Step) -> u32 {
-        let step = self.simplest(step);
+        let step = self.normal_form(step);
         if let Some(&known) = self.known.get(&step) {
             return known;
         }
@@ -336,26 +342,28 @@ impl Planner {
         n
     }
 
-    /// One form for steps that have the same value by the laws of arithmetic that rounding keeps.
-    fn simplest(&mut self, step: Step) -> Step {
-        if let Some(value) = self.folded(&step) {
+    /// Normal form of steps that have the same value by the laws of arithmetic that rounding keeps.
+    fn normal_form(&mut self, step: Step) -> Step {
+        if let Some(value) = self.constant_value(&step) {
             return Step::Number((value + 0.0).to_bits());
         }
-        let same = |plan: &Plan, a: u32| plan.steps[a as usize].clone();
+        let copy_of = |plan: &Plan, a: u32| plan.steps[a as usize].clone();
         match step {
             Step::Add(a, b) if a > b => Step::Add(b, a),
-            Step::Multiply(a, b) if a == b => self.simplest(Step::Power(a, 2)),
-            Step::Multiply(a, b) if self.constant(b) == Some(1.0) => same(&self.plan, a),
-            Step::Multiply(a, b) if self.constant(a) == Some(1.0) => same(&self.plan, b),
+            Step::Multiply(a, b) if a == b => self.normal_form(Step::Power(a, 2)),
+            Step::Multiply(a, b) if self.constant(b) == Some(1.0) => copy_of(&self.plan, a),
+            Step::Multiply(a, b) if self.constant(a) == Some(1.0) => copy_of(&self.plan, b),
             Step::Multiply(a, b) if a > b => Step::Multiply(b, a),
             Step::Equal(a, b) if a > b => Step::Equal(b, a),
             Step::Unequal(a, b) if a > b => Step::Unequal(b, a),
-            Step::Power(a, 1) | Step::Shift(a, 0) => same(&self.plan, a),
+            Step::Power(a, 1) | Step::Shift(a, 0) => copy_of(&self.plan, a),
             Step::Power(a, degree) if degree % 2 == 0 => match self.plan.steps[a as usize] {
                 Step::Subtract(a, b) if a > b => Step::Power(self.step(Step::Subtract(b, a)), degree),
                 _ => Step::Power(a, degree),
             },
-            Step::Min(mut all) | Step::Max(mut all) if all.len() == 1 => same(&self.plan, all.swap_remove(0)),
+            Step::Min(mut all) | Step::Max(mut all) if all.len() == 1 => {
+                copy_of(&self.plan, all.swap_remove(0))
+            }
             Step::Min(mut all) => {
                 all.sort_unstable();
                 Step::Min(all)
@@ -364,13 +372,13 @@ impl Planner {
                 all.sort_unstable();
                 Step::Max(all)
             }
-            Step::Nearest { by, of } if by.len() == 1 => same(&self.plan, of[0]),
+            Step::Nearest { by, of } if by.len() == 1 => copy_of(&self.plan, of[0]),
             step => step,
         }
     }
 
-    /// The value of a step whose inputs are all constant.
-    fn folded(&self, step: &Step) -> Option<f64> {
+    /// Value of a step whose inputs are all constant.
+    fn constant_value(&self, step: &Step) -> Option<f64> {
         let number = |a: u32| self.constant(a);
         let test =
             |a: u32, b: u32, holds: fn(&f64, &f64) -> bool| Some(f64::from(holds(&number(a)?, &number(b)?)));
@@ -391,7 +399,7 @@ impl Planner {
         }
     }
 
-    /// One minus a test: the opposite comparison where there is one.
+    /// Negation of a test: the opposite comparison if there is one.
     pub(super) fn not(&mut self, a: u32) -> u32 {
         let opposite = match self.plan.steps[a as usize] {
             Step::Less(a, b) => Step::AtMost(b, a),
@@ -403,7 +411,7 @@ impl Planner {
         self.step(opposite)
     }
 
-    /// Whether a value is not zero: a test as it is.
+    /// Test of whether a value is not zero; a test stays as it is.
     pub(super) fn truth(&mut self, a: u32) -> u32 {
         match self.plan.steps[a as usize] {
             Step::Less(..) | Step::AtMost(..) | Step::Equal(..) | Step::Unequal(..) => a,

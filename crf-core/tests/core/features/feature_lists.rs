@@ -1,4 +1,4 @@
-//! How a config writes features: every short and long form, and what a slip is answered with.
+//! Feature lists in configs: every short and long form, and the errors for slips.
 use crf_core::{Features, Link};
 use crf_testing::datasets::features;
 
@@ -7,7 +7,7 @@ struct Config {
     features: Features,
 }
 
-/// What a list of features looks like with all defaults spelled out.
+/// Feature list with all defaults spelled out.
 fn resolved(list: &str) -> String {
     serde_json::to_string(&features(list)).unwrap()
 }
