@@ -26,7 +26,7 @@ fn encoded(sequences: usize) -> Encoded {
 
 fn grafting(most: usize) -> Grafting {
     Grafting {
-        rounds: ForwardSettings { l2: 0.1, most: Some(most), ..ForwardSettings::default() },
+        settings: ForwardSettings { l2: 0.1, most: Some(most), ..ForwardSettings::default() },
         ..Grafting::default()
     }
 }
@@ -131,7 +131,7 @@ fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimato
     let n = all.map.state().len();
     let path = |patches| {
         let penalties = LambdaPath { decay: 0.8, floor: 1e-4, ..LambdaPath::default() };
-        MEstimatorPath { patches, weights: true, penalties, ..MEstimatorPath::default() }
+        MEstimatorPath { patches, weights: true, lambda_path: penalties, ..MEstimatorPath::default() }
     };
     let pieces = sorts(&path(Patches::Pieces), &problem);
     // Each piece is what its features have without the others, under ever weaker penalties.

@@ -118,8 +118,8 @@ proptest! {
     ) {
         let encoded = encoded(seed, labels);
         let problem = encoded.problem(&INFERENCE);
-        let rounds = ForwardSettings { per_round, l1, l2, stop: TIGHT, ..ForwardSettings::default() };
-        let (shown, stop) = path(&Grafting { rounds, ..Grafting::default() }, &problem);
+        let settings = ForwardSettings { per_round, l1, l2, stop: TIGHT, ..ForwardSettings::default() };
+        let (shown, stop) = path(&Grafting { settings, ..Grafting::default() }, &problem);
         prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
         let cold = quiet(1, |run| Mle(Minimisation { l1, l2, stop: TIGHT, ..Minimisation::default() }).fit(&problem, run)).unwrap();
         let cold = cold.trace.iterations.last().unwrap().objective;
@@ -133,8 +133,8 @@ proptest! {
 fn the_largest_slope_enters_first_and_weights_are_trained_on() {
     let encoded = encoded(3, 3);
     let problem = encoded.problem(&INFERENCE);
-    let rounds = ForwardSettings { l2: 0.1, most: Some(5), stop: TIGHT, ..ForwardSettings::default() };
-    let (shown, stop) = path(&Grafting { rounds, ..Grafting::default() }, &problem);
+    let settings = ForwardSettings { l2: 0.1, most: Some(5), stop: TIGHT, ..ForwardSettings::default() };
+    let (shown, stop) = path(&Grafting { settings, ..Grafting::default() }, &problem);
     assert_eq!((shown.len(), stop), (5, Stop::Budget));
     let mut w = vec![0.0; encoded.map.len()];
     for point in &shown {
@@ -152,10 +152,10 @@ fn the_largest_slope_enters_first_and_weights_are_trained_on() {
 fn an_l0_penalty_ends_grafting_where_features_are_not_worth_it() {
     let encoded = encoded(4, 3);
     let problem = encoded.problem(&INFERENCE);
-    let rounds = ForwardSettings { l2: 0.1, ..ForwardSettings::default() };
-    let (all, _) = path(&Grafting { l0: 0.0, rounds: rounds.clone() }, &problem);
+    let settings = ForwardSettings { l2: 0.1, ..ForwardSettings::default() };
+    let (all, _) = path(&Grafting { l0: 0.0, settings: settings.clone() }, &problem);
     let l0 = 2.0;
-    let (some, stop) = path(&Grafting { l0, rounds }, &problem);
+    let (some, stop) = path(&Grafting { l0, settings }, &problem);
     assert_eq!(stop, Stop::Converged);
     let falls = |n: usize| all[n - 1].objective - all[n].objective;
     assert!(some.len() < all.len() && falls(some.len()) < l0);
