@@ -4,10 +4,11 @@
 //! cargo bench -p crf-bench --bench selection_cost -- SECONDS_OF_PLAY [VALUES_OF_λ] [LAST_λ / λ_0] [PARTS] [SEED]
 //! ```
 //!
-//! The defaults of the optional arguments are 500, 1e-4, `lmcs` and 34; without arguments nothing is measured. Parts:
+//! The defaults of the optional arguments are 500, 1e-4, `lmcs` and 34; without arguments nothing
+//! is measured. Parts:
 //!
-//! - `l`: the ℓ1 path, and with it any of
-//!   - `m`: the path of the M-estimator and the choice among its candidates,
+//! - `m`: the path of the M-estimator, and the choice among its candidates;
+//! - `l`: the ℓ1 path, and after it
 //!   - `c`: cold trainings,
 //!   - `s`: the path without screening,
 //!   - `e`: evaluations with the features of its points only,
@@ -166,7 +167,7 @@ fn seconds() -> f64 {
     processor_time().unwrap_or_else(|| START.get_or_init(Instant::now).elapsed().as_secs_f64())
 }
 
-/// Seconds of a path, and of the choice among its candidates with it.
+/// Seconds of a path alone, and of the path with the choice among its candidates.
 struct Seconds {
     path: f64,
     all: f64,

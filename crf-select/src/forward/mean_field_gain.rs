@@ -18,7 +18,7 @@ use crate::forward::selection_loop::{CandidateScorer, ForwardSettings};
 /// Mean-field gain: forward selection that adds the features with the largest gain of likelihood if positions are taken by
 /// themselves (McCallum 2003, as Vail 2008, §3.2.4 derives it).
 ///
-/// Unlike `grafting`, which looks at the derivative at weight zero, it scores a candidate by its best weight. The neighbours of a
+/// Unlike `grafting`, which takes the derivative at weight zero, it scores a candidate by its best weight. The neighbours of a
 /// position have fixed labels, the labels of the position have the probabilities that the current model gives them, and all
 /// other weights stay what they are; so the gain of a candidate needs no inference of its own. With `probabilities = "conditional"` the gain is that of the
 /// pseudo-likelihood.
