@@ -9,18 +9,18 @@ use std::ops::ControlFlow;
 
 use crate::penalty_path::l1_path::L1Path;
 
-/// The model as a selector found it: what the tables of Vail (2008), §3.4 call unsmoothed.
+/// The model as a selector found it, without further training: "unsmoothed" in the tables of Vail (2008), §3.4.
 ///
-/// A method's own `selector` leaves the training of what it selects to the learner; this is a selector in place of one. Where
-/// a method's selector has found weights, they are kept and no other selector is asked.
+/// A learner that trains nothing itself. If the `selector` of the method has found weights, they are kept. Otherwise the
+/// `selector` of this learner is run, and the best of its candidates is the model.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AsSelected {
-    /// Whose model it is; the selector must find weights.
+    /// Selector to run if the method has none that finds weights; it must find weights.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub selector: Box<dyn Selector>,
-    /// Which labelling of validation data counts when a candidate is chosen.
+    /// Labelling of the validation data whose error decides between candidates.
     pub decode: Decode,
 }
 
@@ -43,7 +43,7 @@ impl Learner for AsSelected {
             let trace = Trace { iterations: Vec::new(), stop: Stop::Direct };
             return Ok(Fit { model: Box::new(found.clone()), trace });
         }
-        // The iterations on the way belong to other models than the one that is chosen.
+        // The iterations of the path belong to many models, so none is traced.
         let mut go_on = |_: &Iteration| ControlFlow::Continue(());
         let run = &mut FitContext::new(run.seed, &mut go_on);
         let chosen = choose(&*self.selector, &Mle::default(), self.decode, problem, run)?;

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidates::path_reporter::{Emit, PathReporter};
 
-/// What boosting looks at: the functions that LogitBoost chooses, with all their labels, as one candidate ("ML + boosting" and "MPL +
-/// boosting" of Liao et al. 2007, §5.2).
+/// Boosting as a filter: the one candidate has the observation functions that LogitBoost chooses, each with all labels ("ML +
+/// boosting" and "MPL + boosting" of Liao et al. 2007, §5.2).
 ///
-/// Over `{ type = "threshold", … }` these are stumps. Positions are taken by themselves: intercepts and transitions have no part in
-/// the choice, and are kept. What is chosen comes without weights.
+/// Good for many functions of which few matter, such as the stumps of `{ type = "threshold", … }`. LogitBoost classifies positions
+/// by themselves, so intercepts and transitions take no part in the choice and are all kept. The candidate comes without
+/// weights: the learner of the method trains it. The settings are those of the learner `logit-boost`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LogitBoost(pub crf_learn::LogitBoost);
 
@@ -21,13 +22,14 @@ impl Selector for LogitBoost {
     }
 
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let (map, chosen) = (problem.map, self.0.select(problem, run)?);
+        let chosen = self.0.select(problem, run)?;
+        let map = problem.map;
         let state = map.state();
-        let kept = |g: &u32| state.is_constant(*g) || chosen.binary_search(g).is_ok();
-        let functions = (0..state.n_observations() as u32).filter(kept);
+        let is_kept = |g: &u32| state.is_constant(*g) || chosen.binary_search(g).is_ok();
+        let functions = (0..state.n_observations() as u32).filter(is_kept);
         let mut features: Vec<usize> = functions.flat_map(|g| state.range(g)).collect();
         features.extend(state.len()..map.len());
-        let _ = PathReporter::new(emit).show(&features, None, None, run)?;
+        let _ = PathReporter::new(emit).report(&features, None, None, run)?;
         Ok(Stop::Direct)
     }
 }
@@ -43,9 +45,8 @@ mod tests {
     use crf_inference::ForwardBackward;
     use std::sync::Arc;
 
-    /// Of two informative and many meaningless observations, a few rounds choose the informative ones; what ties labels stays.
     #[test]
-    fn it_keeps_what_is_looked_at_and_all_that_has_no_part_in_the_choice() {
+    fn it_keeps_the_chosen_functions_and_all_that_take_no_part_in_the_choice() {
         let size = Size { sequences: 4, length: 200 };
         let source = WeakObservations {
             observations: 12,

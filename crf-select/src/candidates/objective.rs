@@ -5,79 +5,85 @@ use crf_learn::{LikelihoodObjective, Objective, Penalised, Penalty, Point, Shard
 
 use crate::candidates::warm_steps::WarmSteps;
 
-/// What makes an objective of a problem.
-pub(crate) type Of<'o> = dyn for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync + 'o;
+/// Constructor of an objective: the only thing in which the likelihood's path and the M-estimator's differ here.
+pub(crate) type BuildObjective<'o> =
+    dyn for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync + 'o;
 
-/// The likelihood, as an objective among others.
+/// The negative log-likelihood of a problem.
 pub(crate) fn likelihood<'b>(problem: &Problem<'b>) -> Result<Box<dyn Objective + 'b>> {
     Ok(Box::new(LikelihoodObjective::new(problem)?))
 }
 
-/// All candidates under one objective: one pass over the data gives the derivative of every one of them, and the data of
-/// few are enough to train these.
+/// The objective over all candidate features: their weights, its value and its full gradient.
+///
+/// One pass over the data gives the derivative of every candidate, so a selector sees all of them at once. It also builds the
+/// penalised objective of a subset, from data encoded with the functions of that subset only, so few features train fast.
 pub(crate) struct CandidateObjective<'a> {
     pub(crate) problem: Problem<'a>,
-    of: &'a Of<'a>,
-    all: Sharded<Box<dyn Objective + 'a>>,
-    /// The weight of each candidate.
+    build: &'a BuildObjective<'a>,
+    full: Sharded<Box<dyn Objective + 'a>>,
+    /// Weight of each candidate.
     pub(crate) w: Vec<f64>,
-    /// The derivative of the objective, without a penalty, at these weights; see [`CandidateObjective::look`].
+    /// Derivatives of the objective, without a penalty, at the weights of the last [`CandidateObjective::evaluate`].
     pub(crate) gradient: Vec<f64>,
-    /// Its value there.
+    /// Value of the objective there, without a penalty.
     pub(crate) value: f64,
 }
 
-/// Where a field stood.
-pub(crate) struct Stand {
+/// Saved weights, gradient and value of a [`CandidateObjective`].
+pub(crate) struct Snapshot {
     w: Vec<f64>,
     gradient: Vec<f64>,
     value: f64,
 }
 
 impl<'a> CandidateObjective<'a> {
-    /// All candidates with weight zero.
-    pub(crate) fn new(problem: &Problem<'a>, of: &'a Of<'a>) -> Result<Self> {
-        let (all, n) = (Sharded::new(of(problem)?), problem.map.len());
-        let mut field = CandidateObjective {
+    /// Builds the objective of all candidates and evaluates it at w = 0.
+    pub(crate) fn new(problem: &Problem<'a>, build: &'a BuildObjective<'a>) -> Result<Self> {
+        let n = problem.map.len();
+        let mut objective = CandidateObjective {
             problem: *problem,
-            of,
-            all,
+            build,
+            full: Sharded::new(build(problem)?),
             w: vec![0.0; n],
             gradient: vec![0.0; n],
             value: 0.0,
         };
-        field.look()?;
-        Ok(field)
+        objective.evaluate()?;
+        Ok(objective)
     }
 
-    /// Finds value and gradient at the weights.
-    pub(crate) fn look(&mut self) -> Result<()> {
-        self.value = self.all.evaluate(&self.w, &mut self.gradient)?;
+    /// Updates value and gradient for the current weights.
+    pub(crate) fn evaluate(&mut self) -> Result<()> {
+        self.value = self.full.evaluate(&self.w, &mut self.gradient)?;
         Ok(())
     }
 
-    /// Where the field stands, to go back to.
-    pub(crate) fn stand(&self) -> Stand {
-        Stand { w: self.w.clone(), gradient: self.gradient.clone(), value: self.value }
+    /// Saves weights, gradient and value.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot { w: self.w.clone(), gradient: self.gradient.clone(), value: self.value }
     }
 
-    /// Goes back to where the field stood.
-    pub(crate) fn go_back(&mut self, Stand { w, gradient, value }: Stand) {
-        (self.w, self.gradient, self.value) = (w, gradient, value);
+    /// Restores a snapshot.
+    pub(crate) fn restore(&mut self, Snapshot { w, gradient, value }: Snapshot) {
+        self.w = w;
+        self.gradient = gradient;
+        self.value = value;
     }
 
-    /// The candidates whose weight is not zero.
+    /// Candidates with a non-zero weight, ascending.
     pub(crate) fn support(&self) -> Vec<usize> {
         (0..self.w.len()).filter(|&k| self.w[k] != 0.0).collect()
     }
 
-    /// Some candidates' part of a vector over all.
-    pub(crate) fn part(of: &[f64], features: &[usize]) -> Vec<f64> {
-        features.iter().map(|&k| of[k]).collect()
+    /// Current weights of some candidates.
+    pub(crate) fn weights(&self, features: &[usize]) -> Vec<f64> {
+        features.iter().map(|&k| self.w[k]).collect()
     }
 
-    /// Calls `f` with the penalised objective of a model that has some candidates only, and the point where these stand:
-    /// value and gradient there are those of the last look.
+    /// Calls `f` with the penalised objective of a model that has only `features`, and with its current point.
+    ///
+    /// Value and gradient of the point come from the last evaluation, so it costs no pass over the data.
     pub(crate) fn restrict<R>(
         &mut self,
         features: &[usize],
@@ -87,24 +93,31 @@ impl<'a> CandidateObjective<'a> {
         let map = Arc::new(self.problem.map.narrow_to(features));
         let train = self.problem.train.restricted(&map);
         let problem = Problem { map: &map, train: &train, ..self.problem };
-        let mut penalised = Penalised::new((self.of)(&problem)?, penalty, &map);
-        let mut at = Point::new(Self::part(&self.w, features));
-        self.recall(features, &mut penalised, &mut at);
-        f(self, &mut penalised, &mut at)
+        let mut penalised = Penalised::new((self.build)(&problem)?, penalty, &map);
+        let mut point = Point::new(self.weights(features));
+        self.reuse_gradient(features, &mut penalised, &mut point);
+        f(self, &mut penalised, &mut point)
     }
 
-    /// Gives a restricted model's point, at the weights of the last look, the value and gradient that were found.
-    pub(crate) fn recall<O: Objective>(&self, features: &[usize], f: &mut Penalised<O>, at: &mut Point) {
-        at.gradient.iter_mut().zip(features).for_each(|(slope, &k)| *slope = self.gradient[k]);
-        f.penalise(self.value, at);
+    /// Copies value and gradient of the last evaluation to the point of a restricted model, which must be at its weights.
+    pub(crate) fn reuse_gradient<O: Objective>(
+        &self,
+        features: &[usize],
+        f: &mut Penalised<O>,
+        point: &mut Point,
+    ) {
+        point.gradient.iter_mut().zip(features).for_each(|(slope, &k)| *slope = self.gradient[k]);
+        f.penalise(self.value, point);
     }
 
-    /// Gives candidates the weights of a restricted model.
-    pub(crate) fn move_to(&mut self, features: &[usize], w: &[f64]) {
+    /// Sets the weights of some candidates; value and gradient stay those of the last evaluation.
+    pub(crate) fn set_weights(&mut self, features: &[usize], w: &[f64]) {
         features.iter().zip(w).for_each(|(&k, &w)| self.w[k] = w);
     }
 
-    /// Trains the weights of some candidates, from where they are, and looks; the penalised objective, and why training stopped.
+    /// Trains the weights of some candidates from their current values and evaluates all candidates at the result.
+    ///
+    /// Returns the penalised objective and the reason why training stopped.
     pub(crate) fn train(
         &mut self,
         features: &[usize],
@@ -113,12 +126,12 @@ impl<'a> CandidateObjective<'a> {
         steps: &mut WarmSteps,
         run: &mut FitContext<'_>,
     ) -> Result<(f64, Stop)> {
-        self.restrict(features, penalty, |field, f, at| {
-            let steps = steps.on(f, features, &run.seed)?;
-            let trace = run_steps(f, at, steps, rule, None, (Vec::new(), 0), run)?;
-            field.move_to(features, &at.w);
-            field.look()?;
-            Ok((at.value, trace.stop))
+        self.restrict(features, penalty, |objective, f, point| {
+            let steps = steps.resume(f, features, &run.seed)?;
+            let trace = run_steps(f, point, steps, rule, None, (Vec::new(), 0), run)?;
+            objective.set_weights(features, &point.w);
+            objective.evaluate()?;
+            Ok((point.value, trace.stop))
         })
     }
 }

@@ -1,23 +1,24 @@
-use crf_core::{Candidate, Error, FeatureMap, FitContext, LogLinear, Result};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What becomes of a candidate.
+use crf_core::{Candidate, Error, FeatureMap, FitContext, LogLinear, Result};
+
+/// Callback of a selector's caller, which receives one candidate after the other.
 pub(crate) type Emit<'e> = dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>> + 'e;
 
-/// A selector's side of a path: shows candidates, with the time that selection alone has taken.
+/// Reports candidates to the caller; the caller's own time is not counted.
 pub(crate) struct PathReporter<'e> {
     emit: &'e mut Emit<'e>,
-    away: f64, // seconds that others spent on candidates
+    caller_seconds: f64,
 }
 
 impl<'e> PathReporter<'e> {
     pub(crate) fn new(emit: &'e mut Emit<'e>) -> Self {
-        PathReporter { emit, away: 0.0 }
+        PathReporter { emit, caller_seconds: 0.0 }
     }
 
-    /// Shows a candidate of some features, ascending, with what is known of it.
-    pub(crate) fn show(
+    /// Reports a candidate: its features, ascending, with weights and objective if they are known.
+    pub(crate) fn report(
         &mut self,
         features: &[usize],
         weights: Option<&[f64]>,
@@ -25,14 +26,19 @@ impl<'e> PathReporter<'e> {
         run: &FitContext<'_>,
     ) -> Result<ControlFlow<()>> {
         let now = run.seconds();
-        let next = (self.emit)(Candidate { features, weights, objective, seconds: now - self.away })?;
-        self.away += run.seconds() - now;
+        let seconds = now - self.caller_seconds;
+        let next = (self.emit)(Candidate { features, weights, objective, seconds })?;
+        self.caller_seconds += run.seconds() - now;
         Ok(next)
     }
 }
 
-/// The model of a candidate that comes with weights; the selector `tag` can do nothing with one that does not.
-pub(crate) fn fitted(candidate: &Candidate<'_>, map: &FeatureMap, tag: &'static str) -> Result<LogLinear> {
+/// The model of a candidate with weights; an error in the name of the selector `tag` if it has none.
+pub(crate) fn candidate_model(
+    candidate: &Candidate<'_>,
+    map: &FeatureMap,
+    tag: &'static str,
+) -> Result<LogLinear> {
     let weights = candidate.weights.ok_or_else(|| Error::Unsupported {
         tag,
         what: "needs candidates with weights, as selectors find that train their models".into(),

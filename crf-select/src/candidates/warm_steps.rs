@@ -1,42 +1,44 @@
 use crf_core::{Result, Seed};
 use crf_learn::{CostFunction, Lbfgs, Optimizer, OptimizerState, OwlQn};
 
-use crate::candidates::proximal_newton::Proximal;
+use crate::candidates::proximal_newton::ProximalNewton;
 
-/// Beyond so many weights the matrix of [`Proximal`], 128 MB by then, usually gives way to the few vectors of OWL-QN and L-BFGS.
-pub(crate) const MOST_DENSE: usize = 4000;
+/// Default maximum of weights for [`ProximalNewton`], whose matrix takes 128 MB at this size; larger models use OWL-QN or L-BFGS.
+pub(crate) const MAX_DENSE: usize = 4000;
 
-/// Steps on an objective that is restricted to one set of features after the other. It stays the same function, so what they
-/// have learnt of its curvature goes on from set to set.
+/// Optimizer that is warm-started from one set of features to the next.
+///
+/// All sets are restrictions of one smooth function, so the curvature learnt on a set stays valid for the features that the
+/// next one shares with it.
 pub(crate) struct WarmSteps {
-    most_dense: usize, // beyond so many weights there is no matrix
-    known: Vec<usize>, // the features whose curvature is known
-    dense: Proximal,
+    max_dense: usize,     // more weights than this are left to OWL-QN or L-BFGS
+    features: Vec<usize>, // the features of `dense`, ascending
+    dense: ProximalNewton,
     sparse: Option<Box<dyn OptimizerState>>,
 }
 
 impl WarmSteps {
-    /// Steps that know nothing yet.
-    pub(crate) fn new(most_dense: usize) -> Self {
-        WarmSteps { most_dense, known: Vec::new(), dense: Proximal::new(0), sparse: None }
+    /// Creates an optimizer without curvature.
+    pub(crate) fn new(max_dense: usize) -> Self {
+        WarmSteps { max_dense, features: Vec::new(), dense: ProximalNewton::new(0), sparse: None }
     }
 
-    /// Steps on `f`, the objective of some features, ascending.
-    pub(crate) fn on(
+    /// Returns the optimizer for `f`, the objective of these features, ascending, with the curvature that is known of them.
+    pub(crate) fn resume(
         &mut self,
         f: &dyn CostFunction,
         features: &[usize],
         seed: &Seed,
     ) -> Result<&mut dyn OptimizerState> {
-        if features.len() > self.most_dense {
+        if features.len() > self.max_dense {
             let optimizer: &dyn Optimizer =
                 if f.l1().of_all > 0.0 { &OwlQn::default() } else { &Lbfgs::default() };
-            *self = WarmSteps::new(self.most_dense);
+            *self = WarmSteps::new(self.max_dense);
             return Ok(&mut **self.sparse.insert(optimizer.start(f, seed)?));
         }
         self.sparse = None;
-        self.dense = self.dense.carried(&self.known, features);
-        self.known = features.to_vec();
+        self.dense = self.dense.carry_over(&self.features, features);
+        self.features = features.to_vec();
         Ok(&mut self.dense)
     }
 }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::filters::ranking::{Sizes, score_functions};
 
-/// Ranks features by |r|, the correlation of their function with whether their label, or pair of labels, is the true one
-/// (Guyon & Elisseeff 2003, §2.2).
+/// Correlation filter: ranks features by |r|, the correlation between the value of their observation function and the event that
+/// their label, or label pair, is the true one (Guyon & Elisseeff 2003, §2.2).
 ///
-/// A filter: it looks at one feature at a time and trains nothing, so it sees neither that two say the same nor that two
-/// say something together.
+/// A fast first cut of a large feature set. It scores each feature by itself, so it keeps features that say the same and
+/// misses those that say something only together. It trains nothing: the learner of the method trains the chosen features.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Correlation(pub Sizes);
 
@@ -22,21 +22,24 @@ impl Selector for Correlation {
     }
 
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let scores = score_functions(problem.map, problem.train, |seen, totals, targets| {
-            let (n, mut sum, mut square, mut of) =
-                (totals.iter().sum::<f64>(), 0.0, 0.0, vec![0.0; totals.len()]);
-            for (target, value, weight) in seen {
+        let scores = score_functions(problem.map, problem.train, |non_zeros, totals, targets| {
+            let n = totals.iter().sum::<f64>();
+            let mut sum = 0.0;
+            let mut square = 0.0;
+            let mut sum_of_target = vec![0.0; totals.len()];
+            for (target, value, weight) in non_zeros {
                 sum += weight * value;
                 square += weight * value * value;
-                of[target as usize] += weight * value;
+                sum_of_target[target as usize] += weight * value;
             }
             let r = |&target: &u32| {
-                let (with, count) = (of[target as usize], totals[target as usize]);
+                let with = sum_of_target[target as usize];
+                let count = totals[target as usize];
                 let spread = (n * square - sum * sum) * (count * (n - count));
                 if spread > 0.0 { (n * with - sum * count).abs() / spread.sqrt() } else { 0.0 }
             };
             targets.iter().map(r).collect()
         });
-        self.0.show(&scores, &mut PathReporter::new(emit), run)
+        self.0.report(&scores, &mut PathReporter::new(emit), run)
     }
 }

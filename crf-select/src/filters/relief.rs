@@ -11,19 +11,25 @@ use crate::candidates::function_columns::known;
 use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::filters::ranking::Sizes;
 
-/// Ranks features by Relief (Kira & Rendell 1992): functions that differ between near positions of different labels count
-/// for, those that differ between near positions of one label against.
+/// Relief filter (Kira & Rendell 1992): ranks features by how much better their function separates near positions of different
+/// labels than near positions of the same label.
 ///
-/// Positions for state features, and edges for transition features, are compared by all functions of their kind, each
-/// scaled to a range of 1. A feature's score is the mean over the drawn ones whose label is the feature's.
+/// Unlike `correlation` and `mutual-information` it sees functions that tell labels apart only together, because near positions
+/// are found by all functions at once. Features that say the same are still all kept, and nothing is trained: the learner of the
+/// method trains the chosen features.
+///
+/// Some positions are drawn at random; for each, the nearest one with its label (the hit) and the nearest one with another label
+/// (the miss) are found. The distance is the sum of the differences of all functions, each scaled to a range of 1. A function
+/// gains its difference to the miss and loses that to the hit. A feature's score is the mean over the drawn positions that have
+/// its label. For transition features, edges with their label pairs take the place of positions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relief {
-    /// How many positions, or edges, are drawn to look for what is near to them; at least 1.
+    /// Number of positions, and of edges, whose hit and miss are searched; at least 1.
     pub draws: usize,
-    /// Among how many others, drawn too, the near ones are looked for; at least 2.
+    /// Number of positions, and of edges, drawn as possible hits and misses; at least 2.
     pub among: usize,
-    /// What the candidates are.
+    /// Sizes of the candidate models.
     #[serde(flatten)]
     pub sizes: Sizes,
 }
@@ -45,24 +51,27 @@ impl Selector for Relief {
     }
 
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let (map, x) = (problem.map, problem.train);
-        let mut scores = self.score(map.state(), x.nodes(), positions(x), &run.seed.child("positions"));
-        scores.extend(self.score(map.transition(), x.edge_rows(), edges(map, x), &run.seed.child("edges")));
-        self.sizes.show(&scores, &mut PathReporter::new(emit), run)
+        let (map, encoded) = (problem.map, problem.train);
+        let mut scores =
+            self.score(map.state(), encoded.nodes(), positions(encoded), &run.seed.child("positions"));
+        let edges = edges(map, encoded);
+        scores.extend(self.score(map.transition(), encoded.edge_rows(), edges, &run.seed.child("edges")));
+        self.sizes.report(&scores, &mut PathReporter::new(emit), run)
     }
 }
 
-/// Something with a label, or a pair of labels: its row of functions, who it belongs to, and its target.
+/// A labelled position or edge.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    row: usize,
-    owner: u16,
-    target: u32,
+    row: usize,  // of functions
+    owner: u16,  // its node kind or relation
+    target: u32, // its label or label pair
     weight: f64,
 }
 
-fn positions(x: &EncodedDataset) -> Vec<Item> {
-    let data = x.data();
+/// All positions with a known label.
+fn positions(encoded: &EncodedDataset) -> Vec<Item> {
+    let data = encoded.data();
     let item = |i: usize| {
         let (shape, range) = (data.shape(i), data.range(i));
         let start = range.start;
@@ -75,8 +84,9 @@ fn positions(x: &EncodedDataset) -> Vec<Item> {
     (0..data.len()).flat_map(item).collect()
 }
 
-fn edges(map: &FeatureMap, x: &EncodedDataset) -> Vec<Item> {
-    let data = x.data();
+/// All edges with known labels at both ends.
+fn edges(map: &FeatureMap, encoded: &EncodedDataset) -> Vec<Item> {
+    let data = encoded.data();
     let item = |i: usize| {
         let (shape, labels) = (data.shape(i), &data.labels()[data.range(i)]);
         let item = move |(e, &row): (usize, &u32)| {
@@ -85,53 +95,57 @@ fn edges(map: &FeatureMap, x: &EncodedDataset) -> Vec<Item> {
             let target = known(labels[u])? * width + known(labels[v])?;
             Some(Item { row: row as usize, owner, target, weight: data.weight(i) })
         };
-        x.edge_row_indices(i).iter().enumerate().filter_map(item)
+        encoded.edge_row_indices(i).iter().enumerate().filter_map(item)
     };
     (0..data.len()).flat_map(item).collect()
 }
 
 impl Relief {
-    fn score(&self, links: &FeatureSet, rows: &SparseRows, mut items: Vec<Item>, seed: &Seed) -> Vec<f64> {
+    /// Scores all features of a set; `items` are the positions or edges that its functions describe.
+    fn score(&self, features: &FeatureSet, rows: &SparseRows, mut items: Vec<Item>, seed: &Seed) -> Vec<f64> {
         items.retain(|item| item.weight > 0.0);
         items.shuffle(&mut seed.rng());
         items.truncate(self.draws.max(self.among));
         let rows: Vec<Row> = items.iter().map(|item| summed(rows, item.row)).collect();
-        let (drawn, n_pool) = (&items[..self.draws.min(items.len())], self.among.min(items.len()));
-        let scales = scales(links.n_observations(), &rows[..n_pool]);
-        let looks: Vec<Option<Look>> = drawn
+        let drawn = &items[..self.draws.min(items.len())];
+        let n_pool = self.among.min(items.len());
+        let scales = scales(features.n_observations(), &rows[..n_pool]);
+        let comparisons: Vec<Option<Differences>> = drawn
             .par_iter()
             .enumerate()
             .map_init(
-                || vec![0.0; links.n_observations()],
-                |own, (n, _)| look(n, &items, n_pool, &rows, &scales, own),
+                || vec![0.0; features.n_observations()],
+                |own_values, (n, _)| compare(n, &items, n_pool, &rows, &scales, own_values),
             )
             .collect();
-        let (mut scores, mut counts) = (vec![0.0; links.len()], vec![0.0; links.len()]);
-        for (item, look) in drawn.iter().zip(looks) {
-            for (g, difference) in look.into_iter().flatten() {
-                links.find(g, item.target).into_iter().for_each(|k| scores[k] += item.weight * difference);
+        let mut scores = vec![0.0; features.len()];
+        for (item, differences) in drawn.iter().zip(comparisons) {
+            for (g, difference) in differences.into_iter().flatten() {
+                let feature = features.find(g, item.target);
+                feature.into_iter().for_each(|k| scores[k] += item.weight * difference);
             }
         }
-        let mut of_target = std::collections::HashMap::new();
-        drawn
-            .iter()
-            .for_each(|item| *of_target.entry((item.owner, item.target)).or_insert(0.0) += item.weight);
-        for g in 0..links.n_observations() as u32 {
-            for (k, &target) in links.range(g).zip(links.targets(g)) {
-                counts[k] = of_target.get(&(links.scope(g), target)).copied().unwrap_or(1.0);
+        let mut weight_of_target = std::collections::HashMap::new();
+        drawn.iter().for_each(|item| {
+            *weight_of_target.entry((item.owner, item.target)).or_insert(0.0) += item.weight
+        });
+        let mut counts = vec![0.0; features.len()];
+        for g in 0..features.n_observations() as u32 {
+            for (k, &target) in features.range(g).zip(features.targets(g)) {
+                counts[k] = weight_of_target.get(&(features.scope(g), target)).copied().unwrap_or(1.0);
             }
         }
         scores.iter().zip(counts).map(|(score, count)| score / count).collect()
     }
 }
 
-/// By how much more each function differs from the nearest miss than from the nearest hit.
-type Look = Vec<(u32, f64)>;
+/// Per function, its difference to the miss minus that to the hit; a function may occur more than once.
+type Differences = Vec<(u32, f64)>;
 
-/// The functions that are not zero, ascending, and their values.
+/// Non-zero functions of an item, ascending, with their values.
 type Row = Vec<(u32, f64)>;
 
-/// A row in which each function stands once, with the sum of its values.
+/// A row in which each function occurs once, with the sum of its values.
 fn summed(rows: &SparseRows, r: usize) -> Row {
     let mut row: Row = rows.row(r).collect();
     row.sort_by_key(|(g, _)| *g);
@@ -143,7 +157,7 @@ fn summed(rows: &SparseRows, r: usize) -> Row {
     row
 }
 
-/// One over the range of each function, zeros included.
+/// Inverse range of each function, zeros included; 0 if the function is constant.
 fn scales(n: usize, pool: &[Row]) -> Vec<f64> {
     let mut ranges = vec![(0.0_f64, 0.0_f64); n];
     for &(g, value) in pool.iter().flatten() {
@@ -153,44 +167,46 @@ fn scales(n: usize, pool: &[Row]) -> Vec<f64> {
     ranges.into_iter().map(|(low, high)| if high > low { (high - low).recip() } else { 0.0 }).collect()
 }
 
-/// Compares the `n`-th item with the nearest others of a pool, the first items, that have the same label and another; `own` is
-/// all zeros.
-fn look(
+/// Finds the hit and the miss of the `n`-th item among the first `n_pool` items and compares it with them; `None` if one of them is
+/// missing or nothing differs. `own_values` is a buffer of zeros, one per function, and is left so.
+fn compare(
     n: usize,
     items: &[Item],
     n_pool: usize,
     rows: &[Row],
     scales: &[f64],
-    own: &mut [f64],
-) -> Option<Look> {
-    let (item, mut whole) = (items[n], 0.0);
+    own_values: &mut [f64],
+) -> Option<Differences> {
+    let item = items[n];
+    let mut distance_to_zero = 0.0;
     for &(g, value) in &rows[n] {
-        own[g as usize] = value;
-        whole += scales[g as usize] * value.abs();
+        own_values[g as usize] = value;
+        distance_to_zero += scales[g as usize] * value.abs();
     }
-    // By how much more an item differs from another by a function than from none that is zero.
-    let more = |own: &[f64], &(g, value): &(u32, f64)| {
-        let own = own[g as usize];
+    // The difference of one function between the item and another, beyond its difference to an item where the function is zero.
+    let excess = |own_values: &[f64], &(g, value): &(u32, f64)| {
+        let own = own_values[g as usize];
         scales[g as usize] * ((own - value).abs() - own.abs())
     };
-    let (mut hit, mut miss) = ((f64::INFINITY, None), (f64::INFINITY, None));
+    let mut hit = (f64::INFINITY, None);
+    let mut miss = (f64::INFINITY, None);
     for (m, other) in items[..n_pool].iter().enumerate() {
         if m == n || other.owner != item.owner {
             continue;
         }
-        let distance = rows[m].iter().fold(whole, |sum, entry| sum + more(own, entry));
+        let distance = rows[m].iter().fold(distance_to_zero, |sum, entry| sum + excess(own_values, entry));
         let nearest = if other.target == item.target { &mut hit } else { &mut miss };
         if distance < nearest.0 {
             *nearest = (distance, Some(m));
         }
     }
-    let mut look: Look = Vec::new();
+    let mut differences: Differences = Vec::new();
     if let (Some(hit), Some(miss)) = (hit.1, miss.1) {
         for (m, sign) in [(hit, -1.0), (miss, 1.0)] {
-            // What the item itself has differs from both by its own value, which cancels.
-            look.extend(rows[m].iter().map(|entry| (entry.0, sign * more(own, entry))));
+            // The distance to zero is part of both differences and cancels.
+            differences.extend(rows[m].iter().map(|entry| (entry.0, sign * excess(own_values, entry))));
         }
     }
-    rows[n].iter().for_each(|&(g, _)| own[g as usize] = 0.0);
-    (!look.is_empty()).then_some(look)
+    rows[n].iter().for_each(|&(g, _)| own_values[g as usize] = 0.0);
+    (!differences.is_empty()).then_some(differences)
 }

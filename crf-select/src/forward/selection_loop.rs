@@ -5,22 +5,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidates::objective::CandidateObjective;
 use crate::candidates::path_reporter::PathReporter;
-use crate::candidates::warm_steps::{MOST_DENSE, WarmSteps};
+use crate::candidates::top_scores::top_scores;
+use crate::candidates::warm_steps::{MAX_DENSE, WarmSteps};
 
-/// How forward selection goes on: the best candidates are added, and the model is trained on from its last weights.
+/// Settings of forward selection: the best candidates are added round by round, and the model is trained on from its last weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct ForwardSettings {
-    /// How many candidates are added before the model is trained again; at least 1.
+    /// Number of candidates that are added before the model is trained again; at least 1.
     pub per_round: usize,
-    /// How many features a model has at most.
+    /// Maximum number of features of a model; no maximum if omitted.
     pub most: Option<usize>,
-    /// λ₁ of λ₁‖w‖₁; at least 0.
+    /// λ₁ of the penalty λ₁‖w‖₁; at least 0.
     pub l1: f64,
-    /// λ₂ of (λ₂/2)‖w‖²; at least 0.
+    /// λ₂ of the penalty (λ₂/2)‖w‖²; at least 0.
     pub l2: f64,
-    /// When the training of a round stops.
+    /// Stopping rule for the training in a round.
     pub stop: StopRule,
 }
 
@@ -30,18 +31,23 @@ impl Default for ForwardSettings {
     }
 }
 
-/// Rounds in a row in which training gained nothing before selection gives up.
-const MOST_FRUITLESS: usize = 100;
-/// What share of itself the objective falls by, at least, when a feature gives something: less comes of training longer.
-const LEAST_FALL: f64 = 1e-7;
+/// Maximum number of rounds in a row in which training gains nothing; selection then ends.
+const MAX_FRUITLESS: usize = 100;
+/// Minimum fall of the objective, relative to itself, that counts as a gain: less comes of training longer.
+const MIN_FALL: f64 = 1e-7;
 
-/// What forward selection asks of a round.
+/// Scores of the candidates for a round of forward selection.
 pub(crate) trait CandidateScorer {
-    /// Writes what each candidate that is not `chosen` promises, and says why selection ends if none promises anything; 0 or
-    /// less is not worth adding.
-    fn score(&mut self, field: &CandidateObjective<'_>, chosen: &[bool], scores: &mut [f64]) -> Result<Stop>;
-    /// Whether a fall of the objective was worth adding so many features.
-    fn is_worth(&self, _fall: f64, _added: usize) -> bool {
+    /// Writes the score of each candidate that is not `chosen`; one with a score of 0 or less is not added. Returns the reason
+    /// why selection ends if there is no positive score.
+    fn score(
+        &mut self,
+        objective: &CandidateObjective<'_>,
+        chosen: &[bool],
+        scores: &mut [f64],
+    ) -> Result<Stop>;
+    /// True if a round that lowered the objective by `fall` was worth the features that it added.
+    fn is_worthwhile(&self, _fall: f64, _n_added: usize) -> bool {
         true
     }
 }
@@ -58,20 +64,24 @@ impl ForwardSettings {
         Penalty { l1: self.l1, l2: self.l2, exempt_intercepts: false }
     }
 
-    /// Adds candidates until none is worth it.
-    pub(crate) fn forward(
+    /// Adds candidates round by round and reports the model of each, until none is worth adding.
+    pub(crate) fn follow(
         &self,
-        field: &mut CandidateObjective<'_>,
-        score: &mut dyn CandidateScorer,
-        trail: &mut PathReporter<'_>,
+        objective: &mut CandidateObjective<'_>,
+        scorer: &mut dyn CandidateScorer,
+        reporter: &mut PathReporter<'_>,
         run: &mut FitContext<'_>,
     ) -> Result<Stop> {
-        let n = field.w.len();
-        let (mut chosen, mut scores) = (vec![false; n], vec![0.0; n]);
-        let (mut objective, penalty, mut steps) = (field.value, self.penalty(), WarmSteps::new(MOST_DENSE));
-        // What promised something and gave nothing, as a copy of a chosen feature does, is left out until something else helped.
-        let (mut is_fruitless, mut n_fruitless) = (vec![false; n], 0);
+        let n = objective.w.len();
+        let penalty = self.penalty();
+        let mut steps = WarmSteps::new(MAX_DENSE);
+        let mut chosen = vec![false; n];
+        let mut scores = vec![0.0; n];
+        let mut value = objective.value; // with the penalty
         let mut end = Stop::Converged;
+        // A candidate with a score but without a gain, such as a copy of a chosen feature, is omitted until another one gains.
+        let mut is_fruitless = vec![false; n];
+        let mut n_fruitless = 0; // rounds in a row
         loop {
             let n_chosen = chosen.iter().filter(|&&chosen| chosen).count();
             let room = self.most.map_or(n, |most| most.saturating_sub(n_chosen)).min(self.per_round);
@@ -80,67 +90,58 @@ impl ForwardSettings {
             }
             if n_fruitless == 0 {
                 scores.fill(0.0);
-                end = score.score(field, &chosen, &mut scores)?;
+                end = scorer.score(objective, &chosen, &mut scores)?;
             }
-            // Where the objective does not slope, as along what chosen features say together, training goes nowhere: such
-            // candidates come last. Slopes of trained features are not zero either, but what training has left of them.
+            // Training leads nowhere along a candidate without a slope, such as one that chosen features express together: such
+            // candidates come last. The slopes of trained features are not exactly zero either and serve as the measure.
             let slope = |k: usize| {
-                pseudo_gradient(field.w[k], field.gradient[k] + self.l2 * field.w[k], self.l1).abs()
+                pseudo_gradient(objective.w[k], objective.gradient[k] + self.l2 * objective.w[k], self.l1)
+                    .abs()
             };
-            let left = (0..n).filter(|&k| chosen[k]).map(slope).fold(0.0, f64::max);
+            let residual = (0..n).filter(|&k| chosen[k]).map(slope).fold(0.0, f64::max);
             let is_free = |k: usize| !chosen[k] && !is_fruitless[k];
-            let mut best = best_of(&scores, |k| is_free(k) && slope(k) > 2.0 * left, room);
+            let mut best = top_scores(&scores, |k| is_free(k) && slope(k) > 2.0 * residual, room);
             if best.is_empty() {
-                best = best_of(&scores, is_free, room);
+                best = top_scores(&scores, is_free, room);
             }
             if best.is_empty() {
                 return Ok(if n_fruitless > 0 { Stop::NoProgress } else { end });
             }
             best.iter().for_each(|&k| chosen[k] = true);
             let features: Vec<usize> = (0..n).filter(|&k| chosen[k]).collect();
-            let before = field.stand();
-            let (now, stop) = field.train(&features, &penalty, &self.stop, &mut steps, run)?;
+            let snapshot = objective.snapshot();
+            let (new_value, stop) = objective.train(&features, &penalty, &self.stop, &mut steps, run)?;
             if stop == Stop::Observer {
                 return Ok(stop);
             }
-            if objective - now <= LEAST_FALL * objective.abs() {
-                field.go_back(before);
+            let fall = value - new_value;
+            if fall <= MIN_FALL * value.abs() {
+                objective.restore(snapshot);
                 n_fruitless += 1;
-                if n_fruitless == MOST_FRUITLESS {
+                if n_fruitless == MAX_FRUITLESS {
                     return Ok(Stop::NoProgress);
                 }
                 for &k in &best {
-                    (chosen[k], is_fruitless[k]) = (false, true);
+                    chosen[k] = false;
+                    is_fruitless[k] = true;
                 }
                 continue;
             }
             is_fruitless.fill(false);
             n_fruitless = 0;
-            if !score.is_worth(objective - now, best.len()) {
+            if !scorer.is_worthwhile(fall, best.len()) {
                 return Ok(Stop::Converged);
             }
-            objective = now;
-            // What a penalty drove back to zero is a candidate again.
-            (0..n).for_each(|k| chosen[k] = field.w[k] != 0.0);
-            let support = field.support();
-            let weights = CandidateObjective::part(&field.w, &support);
-            if trail.show(&support, Some(&weights), Some(objective), run)?.is_break() {
+            value = new_value;
+            // A feature whose weight the penalty has driven back to zero is a candidate again.
+            (0..n).for_each(|k| chosen[k] = objective.w[k] != 0.0);
+            let support = objective.support();
+            let weights = objective.weights(&support);
+            if reporter.report(&support, Some(&weights), Some(value), run)?.is_break() {
                 return Ok(Stop::Observer);
             }
         }
     }
-}
-
-/// The candidates with the largest scores above zero among those that are free, at most `room`; of equal ones the first.
-pub(crate) fn best_of(scores: &[f64], is_free: impl Fn(usize) -> bool, room: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..scores.len()).filter(|&k| is_free(k) && scores[k] > 0.0).collect();
-    let descending = |&a: &usize, &b: &usize| scores[b].total_cmp(&scores[a]).then(a.cmp(&b));
-    if room < order.len() {
-        order.select_nth_unstable_by(room, descending);
-        order.truncate(room);
-    }
-    order.sort_unstable_by(descending);
-    order
 }
 
 #[cfg(test)]
@@ -156,7 +157,7 @@ mod tests {
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
-    /// Promises most of what is never anything but zero.
+    /// Gives the highest scores to functions that are always zero.
     struct Misled(Vec<String>);
 
     impl CandidateScorer for Misled {
@@ -194,18 +195,18 @@ mod tests {
         let (map, inference) = (Arc::new(fitted.map(&train).unwrap()), ForwardBackward::default());
         let problem = Problem::new(&train, &map, &inference);
         let names: Vec<String> = (0..map.len()).map(|k| map.name(k)).collect();
-        let mut field = CandidateObjective::new(&problem, &likelihood).unwrap();
+        let mut objective = CandidateObjective::new(&problem, &likelihood).unwrap();
         let mut sizes = Vec::new();
         let mut emit = |tried: Candidate<'_>| {
             sizes.push(tried.features.len());
             Ok(ControlFlow::Continue(()))
         };
-        let mut trail = PathReporter::new(&mut emit);
+        let mut reporter = PathReporter::new(&mut emit);
         let mut go_on = |_: &Iteration| ControlFlow::Continue(());
         let run = &mut FitContext::new(Seed::new(1), &mut go_on);
-        let rounds = ForwardSettings { l2: 0.1, ..ForwardSettings::default() };
-        let stop = rounds.forward(&mut field, &mut Misled(names.clone()), &mut trail, run).unwrap();
+        let settings = ForwardSettings { l2: 0.1, ..ForwardSettings::default() };
+        let stop = settings.follow(&mut objective, &mut Misled(names.clone()), &mut reporter, run).unwrap();
         assert_eq!((stop, sizes), (Stop::NoProgress, vec![1, 2, 3, 4]));
-        assert!(field.support().iter().all(|&k| !names[k].contains("zero")), "{:?}", field.w);
+        assert!(objective.support().iter().all(|&k| !names[k].contains("zero")), "{:?}", objective.w);
     }
 }

@@ -1,8 +1,7 @@
-use std::ops::ControlFlow;
 mod exponential_sum;
 
 use std::cell::Cell;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use crf_core::{Candidate, FitContext, Problem, Result, Selector, Stop, require};
@@ -17,55 +16,63 @@ use crate::candidates::working_list::WorkingList;
 use crate::penalty_path::lambda_path::LambdaPath;
 use crate::penalty_path::m_estimator_path::exponential_sum::ExponentialSum;
 
-/// The ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon & Lin 2006).
+/// ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon & Lin 2006).
 ///
-/// It is there to choose features; the survivors are then to be trained by `mle`. All candidates are looked at now and then
-/// only, so a feature may enter some values of λ late. For sets that are too large even so, `keep` makes two stages of it. Candidates
-/// are shown when the paths of all pieces have been followed to their ends.
+/// Made for feature sets that are too large for `l1-path`. It is there to choose features: by default the candidates come without
+/// weights, and the learner of the method trains them, usually `mle`. The optimality conditions of all candidates are checked at
+/// some values of λ only (`look`), so a feature may enter a few values late. For sets that are too large even so, `keep` makes two
+/// stages of it. With `patches = "pieces"` candidates are reported only after the paths of both pieces have ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MEstimatorPath {
-    /// What features are chosen to explain.
+    /// Labels that the features are chosen to explain.
     pub patches: Patches,
-    /// How many candidates take part at a time: those with the largest derivatives, at w = 0 and again when the number of
-    /// features has doubled or the path has come to its end, beside intercepts and the features of the model; all when left out. Of
-    /// `pieces` the same share of the state and of the transition features, rounded up: derivatives of the one kind are no
-    /// measure of the other's.
+    /// Number of candidates that take part at a time, beside intercepts and the features of the model; all if omitted. They are the
+    /// ones with the largest derivatives, at w = 0 and again when the number of features has doubled or the path has ended.
+    /// With `patches = "pieces"`, state and transition features each keep the same share, rounded up, since their derivatives
+    /// cannot be compared.
     pub keep: Option<usize>,
-    /// By what the number of features is multiplied, at least, from one candidate that is shown to the next; at least 1. These
-    /// come without weights, so that they are compared after the learner has trained them.
+    /// Minimum factor between the numbers of features of one candidate model and the next; at least 1. The models come
+    /// without weights, so they are compared after the learner has trained them.
     pub growth: f64,
-    /// Whether every λ is shown in place of that, with the weights of the M-estimator.
+    /// If true, the model of every λ is a candidate, with the weights of the M-estimator, and `growth` has no effect.
     pub weights: bool,
-    /// All candidates are looked at when λ has fallen to this share of the one before; above 0, and 1 looks at every λ.
+    /// All candidates are evaluated when λ has fallen to this share of the λ of the last evaluation; above 0 and at most 1. With 1
+    /// they are evaluated at every λ.
     pub look: f64,
-    /// The penalties of the path.
+    /// Penalties of the path.
     #[serde(flatten)]
-    pub penalties: LambdaPath,
+    pub lambda_path: LambdaPath,
 }
 
-/// What the features of a patch are chosen to explain.
+/// Labels that the features of a patch are chosen to explain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Patches {
-    /// State features explain labels without their neighbours, and transition features those with true neighbours (after the
-    /// piecewise training of Sutton & McCallum 2005). The penalty of state features is λ times the mean number of positions
-    /// in a row that have the same label: to a model of single positions each of them is evidence of its own, which to
-    /// a chain is evidence once.
+    /// State features explain labels without their neighbours, and transition features explain them with their true neighbours
+    /// (after the piecewise training of Sutton & McCallum 2005). The penalty of state features is λ times the mean length of runs
+    /// of one label: to a model of single positions each position of a run is separate evidence, to a chain the run is
+    /// evidence once.
     #[default]
     Pieces,
-    /// All features of a position explain its label, its neighbours having their true ones, as the thesis has it. Where
-    /// labels seldom change, true neighbours tell nearly all and hardly a state feature is chosen.
+    /// All features of a position explain its label, given the true labels of its neighbours, as in the thesis. Where labels
+    /// seldom change, true neighbours tell nearly all, and hardly a state feature is chosen.
     Positions,
 }
 
-/// By what the number of features is multiplied before those that take part are chosen anew.
+/// Factor by which the number of features grows before the candidates that take part are chosen anew.
 const LIST_GROWTH: f64 = 2.0;
 
 impl Default for MEstimatorPath {
     fn default() -> Self {
-        let (patches, penalties) = (Patches::default(), LambdaPath::default());
-        MEstimatorPath { patches, keep: None, growth: 1.2, weights: false, look: 0.8, penalties }
+        MEstimatorPath {
+            patches: Patches::default(),
+            keep: None,
+            growth: 1.2,
+            weights: false,
+            look: 0.8,
+            lambda_path: LambdaPath::default(),
+        }
     }
 }
 
@@ -78,7 +85,7 @@ impl Selector for MEstimatorPath {
         let grows = self.growth.is_finite() && self.growth >= 1.0;
         require(grows, "growth", "a finite number of at least 1", self.growth)?;
         require(self.look > 0.0 && self.look <= 1.0, "look", "above 0 and at most 1", self.look)?;
-        self.penalties.check()
+        self.lambda_path.check()
     }
 
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
@@ -96,18 +103,18 @@ impl Selector for MEstimatorPath {
         };
         let (all, n_state) = (problem.map.len(), problem.map.state().len());
         if self.patches == Patches::Positions || n_state == 0 || n_state == all {
-            return self.along(problem, 0..all, None, run, &mut |candidate, _| emit(candidate));
+            return self.follow_piece(problem, 0..all, None, run, &mut |candidate, _| emit(candidate));
         }
         let pieces = [Piece::new(0..n_state, run_length(problem)), Piece::new(n_state..all, 1.0)];
-        self.in_pieces(problem, pieces, run, emit)
+        self.follow_pieces(problem, pieces, run, emit)
     }
 }
 
-/// Features that are chosen by themselves.
+/// State or transition features, which have a path of their own.
 struct Piece {
     features: Range<usize>,
-    factor: f64, // of λ
-    points: Vec<Point>,
+    factor: f64, // of the penalty: λ of the piece / λ of the path
+    points: Vec<PiecePoint>,
 }
 
 impl Piece {
@@ -115,23 +122,23 @@ impl Piece {
         Piece { features, factor, points: Vec::new() }
     }
 
-    /// The piece's last point whose λ is not below that of the path.
-    fn at(&self, lambda: f64) -> Option<&Point> {
+    /// The last point whose λ is not below that of the whole path.
+    fn point(&self, lambda: f64) -> Option<&PiecePoint> {
         let least = lambda * (1.0 - 1e-9);
         self.points.iter().rfind(|point| point.lambda / self.factor >= least)
     }
 }
 
-/// A candidate of a piece.
-struct Point {
+/// A candidate on the path of a piece.
+struct PiecePoint {
     lambda: f64,
     features: Vec<usize>,
     weights: Vec<f64>,
     objective: f64,
-    seconds: f64, // since the path of its piece began
+    seconds: f64, // since the path of the piece began
 }
 
-/// The mean number of positions in a row that have the same label.
+/// Mean length of runs of one label.
 fn run_length(problem: &Problem<'_>) -> f64 {
     let data = problem.train.data();
     let (mut n_positions, mut n_runs) = (0.0, 0.0);
@@ -144,16 +151,16 @@ fn run_length(problem: &Problem<'_>) -> f64 {
     if n_runs > 0.0 { n_positions / n_runs } else { 1.0 }
 }
 
-/// The M-estimator, as an objective among others.
-fn centred(
+/// The M-estimator of a problem.
+fn m_estimator(
     rho: &ReferenceDistribution,
 ) -> impl for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync {
     |problem| Ok(Box::new(ExponentialSum::new(rho, problem)?))
 }
 
 impl MEstimatorPath {
-    /// Follows the paths of all pieces, one after the other, and shows together what they have under the same λ.
-    fn in_pieces(
+    /// Follows the paths of both pieces, one after the other, and emits the unions of their points at the same λ.
+    fn follow_pieces(
         &self,
         problem: &Problem<'_>,
         mut pieces: [Piece; 2],
@@ -161,25 +168,27 @@ impl MEstimatorPath {
         emit: &mut Emit<'_>,
     ) -> Result<Stop> {
         let rho = ReferenceDistribution::uniform(problem.map);
-        let of = centred(&rho);
-        let mut field = CandidateObjective::new(problem, &of)?;
-        if self.penalties.begin(&mut field, &mut WarmSteps::new(self.penalties.dense), run)? == Stop::Observer
-        {
+        let build = m_estimator(&rho);
+        let mut objective = CandidateObjective::new(problem, &build)?;
+        let mut steps = WarmSteps::new(self.lambda_path.dense);
+        if self.lambda_path.train_exempt(&mut objective, &mut steps, run)? == Stop::Observer {
             return Ok(Stop::Observer);
         }
-        let steepest = |piece: &Piece| self.penalties.steepest(&field, piece.features.clone());
-        let first = pieces.iter().map(|piece| steepest(piece) / piece.factor).fold(0.0, f64::max);
+        let steepest = |piece: &Piece| self.lambda_path.steepest(&objective, piece.features.clone());
+        let lambda_0 = pieces.iter().map(|piece| steepest(piece) / piece.factor).fold(0.0, f64::max);
         let mut stop = Stop::Converged;
         for piece in &mut pieces {
-            let (own, began) = (steepest(piece), run.seconds());
-            let floor = self.penalties.floor * first * piece.factor / own;
-            if floor >= 1.0 || own == 0.0 {
+            let own_lambda_0 = steepest(piece);
+            let began = run.seconds();
+            let floor = self.lambda_path.floor * lambda_0 * piece.factor / own_lambda_0;
+            if floor >= 1.0 || own_lambda_0 == 0.0 {
                 continue;
             }
             let (features, points) = (piece.features.clone(), &mut piece.points);
-            let end = self.along(problem, features, Some((own, floor)), run, &mut |candidate, falls| {
-                points.push(Point {
-                    lambda: own * self.penalties.decay.powi(falls),
+            let start = Some((own_lambda_0, floor));
+            let end = self.follow_piece(problem, features, start, run, &mut |candidate, falls| {
+                points.push(PiecePoint {
+                    lambda: own_lambda_0 * self.lambda_path.decay.powi(falls),
                     features: candidate.features.to_vec(),
                     weights: candidate.weights.unwrap_or_default().to_vec(),
                     objective: candidate.objective.unwrap_or_default(),
@@ -194,12 +203,12 @@ impl MEstimatorPath {
                 stop = end;
             }
         }
-        let mut lambda = first * self.penalties.decay;
-        while lambda >= first * self.penalties.floor * (1.0 - 1e-9) && lambda > 0.0 {
-            let points: Vec<&Point> = pieces.iter().filter_map(|piece| piece.at(lambda)).collect();
+        let mut lambda = lambda_0 * self.lambda_path.decay;
+        while lambda >= lambda_0 * self.lambda_path.floor * (1.0 - 1e-9) && lambda > 0.0 {
+            let points: Vec<&PiecePoint> = pieces.iter().filter_map(|piece| piece.point(lambda)).collect();
             let features: Vec<usize> = points.iter().flat_map(|point| &point.features).copied().collect();
             let weights: Vec<f64> = points.iter().flat_map(|point| &point.weights).copied().collect();
-            if self.penalties.most.is_some_and(|most| features.len() > most) {
+            if self.lambda_path.most.is_some_and(|most| features.len() > most) {
                 return Ok(Stop::Budget);
             }
             let objective = Some(points.iter().map(|point| point.objective).sum());
@@ -208,59 +217,62 @@ impl MEstimatorPath {
             if emit(Candidate { features: &features, weights, objective, seconds })?.is_break() {
                 return Ok(Stop::Observer);
             }
-            lambda *= self.penalties.decay;
+            lambda *= self.lambda_path.decay;
         }
         Ok(stop)
     }
 
-    /// Follows the path of some candidates, from another λ_0 and to another floor than the settings say if these are `given`;
-    /// shows each with how often λ had fallen.
-    fn along(
+    /// Follows the path of a range of the candidates and emits each model with the number of steps from λ_0 to its λ.
+    ///
+    /// `start` has a λ_0 and a floor in place of those of the settings.
+    fn follow_piece(
         &self,
         problem: &Problem<'_>,
         features: Range<usize>,
-        given: Option<(f64, f64)>,
+        start: Option<(f64, f64)>,
         run: &mut FitContext<'_>,
         emit: &mut dyn FnMut(Candidate<'_>, i32) -> Result<ControlFlow<()>>,
     ) -> Result<Stop> {
-        let (first, floor) = given.unzip();
-        let penalties = LambdaPath { floor: floor.unwrap_or(self.penalties.floor), ..self.penalties.clone() };
+        let (lambda_0, floor) = start.unzip();
+        let lambda_path =
+            LambdaPath { floor: floor.unwrap_or(self.lambda_path.floor), ..self.lambda_path.clone() };
         let falls = Cell::new(0);
-        let follow = |problem: &Problem<'_>, first, run: &mut FitContext<'_>, emit: &mut Emit<'_>| {
+        let follow = |problem: &Problem<'_>, lambda_0, run: &mut FitContext<'_>, emit: &mut Emit<'_>| {
             falls.set(0);
             let emit = &mut |candidate: Candidate<'_>| {
                 falls.set(falls.get() + 1);
                 emit(candidate)
             };
             let rho = ReferenceDistribution::uniform(problem.map);
-            let of = centred(&rho);
-            let mut field = CandidateObjective::new(problem, &of)?;
-            penalties.follow(&mut field, first, self.look, &mut PathReporter::new(emit), run)
+            let build = m_estimator(&rho);
+            let mut objective = CandidateObjective::new(problem, &build)?;
+            lambda_path.follow(&mut objective, lambda_0, self.look, &mut PathReporter::new(emit), run)
         };
         let map = Arc::new(problem.map.narrow(|k| features.contains(&k)).0);
         let piece = Problem { map: &map, ..*problem };
         let emit = &mut |candidate: Candidate<'_>| {
-            let own: Vec<usize> = candidate.features.iter().map(|&k| features.start + k).collect();
-            emit(Candidate { features: &own, ..candidate }, falls.get())
+            let of_all: Vec<usize> = candidate.features.iter().map(|&k| features.start + k).collect();
+            emit(Candidate { features: &of_all, ..candidate }, falls.get())
         };
         let share =
             |keep: usize| (keep.min(problem.map.len()) * features.len()).div_ceil(problem.map.len().max(1));
         let Some(keep) = self.keep.map(share).filter(|&keep| keep < features.len()) else {
-            return follow(&piece, first, run, emit);
+            return follow(&piece, lambda_0, run, emit);
         };
         let rho = ReferenceDistribution::uniform(&map);
-        let of = centred(&rho);
-        let mut field = CandidateObjective::new(&piece, &of)?;
-        if penalties.begin(&mut field, &mut WarmSteps::new(penalties.dense), run)? == Stop::Observer {
+        let build = m_estimator(&rho);
+        let mut objective = CandidateObjective::new(&piece, &build)?;
+        let mut steps = WarmSteps::new(lambda_path.dense);
+        if lambda_path.train_exempt(&mut objective, &mut steps, run)? == Stop::Observer {
             return Ok(Stop::Observer);
         }
-        // Every list begins with the same λ, so that a λ means the same on all of them.
-        let first = first.or_else(|| Some(penalties.steepest(&field, 0..map.len())));
-        let lists = WorkingList { keep, growth: LIST_GROWTH };
-        lists.follow(
+        // The paths of all lists start with the same λ_0, so that they have the values of λ in common.
+        let lambda_0 = lambda_0.or_else(|| Some(lambda_path.steepest(&objective, 0..map.len())));
+        let working_list = WorkingList { keep, growth: LIST_GROWTH };
+        working_list.follow(
             &piece,
-            &mut field,
-            &mut |problem, run, emit| follow(problem, first, run, emit),
+            &mut objective,
+            &mut |problem, run, emit| follow(problem, lambda_0, run, emit),
             run,
             emit,
         )

@@ -4,26 +4,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-use crate::candidates::path_reporter::Emit;
-use crate::candidates::path_reporter::fitted;
+use crate::candidates::path_reporter::{Emit, candidate_model};
 use crate::penalty_path::l1_path::L1Path;
 
-/// The one candidate of another selector's path that cross-validation chooses.
+/// Cross-validation: chooses one candidate of another selector's path without validation data.
 ///
-/// The path is followed on all folds of the training sequences but one in turn, and its candidates are tried on that one.
-/// The n-th candidates of all folds belong together, whichever features they have: on a path of penalties they share λ/λ_0, in
-/// forward selection the round. The number with the lowest mean error is chosen, of equal ones the first, and the
-/// path is followed that far on all sequences. Observation functions stay as they were fitted on all of them.
+/// For small datasets, where no data can be held out. The wrapped selector must find weights, and its path is followed once per fold
+/// and once more.
+///
+/// The path is followed on all folds of the training sequences but one in turn, and the error of its candidates is measured on the
+/// omitted fold. The n-th candidates of all folds belong together, whichever features they have: on a path of penalties they share
+/// λ/λ_0, in forward selection the round. The n with the lowest mean error is chosen, the smallest in case of a tie, and
+/// the path is followed to its n-th candidate on all sequences. Observation functions stay as fitted on all sequences.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrossValidated {
-    /// Whose path it is.
+    /// Selector whose path is followed.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Selector>,
-    /// Into how many parts the sequences are dealt; at least 2.
+    /// Number of folds; at least 2.
     pub folds: usize,
-    /// Which labelling counts.
+    /// Labelling whose error is measured.
     pub decode: Decode,
 }
 
@@ -57,28 +59,27 @@ impl Selector for CrossValidated {
             return Err(Error::setting("folds", "at most the number of training sequences", got));
         }
         let order = data.shuffled(&run.seed.child("folds"));
-        let mut errors: Vec<Vec<f64>> = Vec::new(); // [folds], by number on the path
+        let mut errors: Vec<Vec<f64>> = Vec::new(); // [folds], by index on the path
         for fold in 0..self.folds {
-            let (out, rest): (Vec<usize>, Vec<usize>) =
-                (0..order.len()).partition(|place| place % self.folds == fold);
-            let [out, rest] = [out, rest].map(|places| {
-                problem.train.subset(&places.into_iter().map(|place| order[place]).collect::<Vec<_>>())
-            });
-            let part = Problem { train: &rest, valid: None, ..*problem };
-            let mut of_fold = Vec::new();
-            self.of.path(&part, run, &mut |candidate| {
-                let model = fitted(&candidate, problem.map, "cross-validated")?;
-                of_fold.push(problem.error(&model, &out, self.decode)?);
+            let (test, train): (Vec<usize>, Vec<usize>) =
+                (0..order.len()).partition(|n| n % self.folds == fold);
+            let [test, train] = [test, train]
+                .map(|part| problem.train.subset(&part.into_iter().map(|n| order[n]).collect::<Vec<_>>()));
+            let without_fold = Problem { train: &train, valid: None, ..*problem };
+            let mut fold_errors = Vec::new();
+            self.of.path(&without_fold, run, &mut |candidate| {
+                let model = candidate_model(&candidate, problem.map, "cross-validated")?;
+                fold_errors.push(problem.error(&model, &test, self.decode)?);
                 Ok(ControlFlow::Continue(()))
             })?;
-            errors.push(of_fold);
+            errors.push(fold_errors);
         }
         let n_common = errors.iter().map(Vec::len).min().unwrap_or(0);
-        let sum = |n: &usize| errors.iter().map(|of_fold| of_fold[*n]).sum::<f64>();
+        let sum = |n: &usize| errors.iter().map(|fold_errors| fold_errors[*n]).sum::<f64>();
         let best = (0..n_common).min_by(|a, b| sum(a).total_cmp(&sum(b)));
-        // Where a fold has no candidate, nothing is worth a feature.
+        // A fold without a candidate found no feature worth adding.
         let Some(best) = best else { return Ok(Stop::Holdout) };
-        // On all sequences the path may end before; its last candidate is then the nearest.
+        // On all sequences the path may end before the chosen index; its last candidate is then the nearest.
         let (mut n, mut last) = (0, None);
         self.of.path(problem, run, &mut |candidate| {
             n += 1;

@@ -7,23 +7,24 @@ use serde::{Deserialize, Serialize};
 use crate::candidates::path_reporter::Emit;
 use crate::penalty_path::l1_path::L1Path;
 
-/// What another selector finds in one part of the data, as Vail (2008), §3.4 selects in simulation what is then to do its
-/// work on robots: the candidate that the holdout data of that part choose, and no other.
+/// Selection in one part of the data, for transfer between domains: another selector's path is followed in that part, and the
+/// candidate with the lowest error on its validation data is the only one reported.
 ///
+/// Vail (2008), §3.4 selects features in simulation and trains them on robots. The learner `in-part` trains in another part.
 /// Parts are equal numbers of sequences in the order of the data, as the source `domains` has them. Candidates without
 /// weights are compared after `mle` has trained them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InPart {
-    /// Which part, counted from 1.
+    /// Part to select in, counted from 1.
     pub part: usize,
-    /// How many parts there are; at least 1.
+    /// Number of parts; at least 1.
     pub of: usize,
-    /// What selects there.
+    /// Selector that is used in that part.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub selector: Box<dyn Selector>,
-    /// Which labelling of holdout data counts when a candidate is chosen.
+    /// Labelling of the validation data whose error decides between candidates.
     pub decode: Decode,
 }
 
@@ -46,8 +47,8 @@ impl Selector for InPart {
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let train = problem.train.part(self.part, self.of)?;
         let valid = problem.valid.map(|valid| valid.part(self.part, self.of)).transpose()?;
-        let inside = Problem { train: &train, valid: valid.as_ref(), ..*problem };
-        let chosen = choose(&*self.selector, &Mle::default(), self.decode, &inside, run)?;
+        let part = Problem { train: &train, valid: valid.as_ref(), ..*problem };
+        let chosen = choose(&*self.selector, &Mle::default(), self.decode, &part, run)?;
         if let Some(best) = chosen.best {
             let weights = chosen.model.as_ref().map(LogLinear::weights);
             let (features, objective) = (&chosen.features, chosen.tried[best].objective);

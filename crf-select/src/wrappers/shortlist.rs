@@ -8,23 +8,24 @@ use crate::candidates::path_reporter::Emit;
 use crate::candidates::working_list::WorkingList;
 use crate::forward::grafting::Grafting;
 
-/// Another selector on a short list of candidates, for sets that are too large for it.
+/// Short list: follows another selector's path on the most promising candidates only, for feature sets that are too large for it.
 ///
-/// The list has the candidates with the largest |∂ℓ/∂w| on some of the training sequences, at w = 0 first. Those say much the same,
-/// as nested thresholds do; so it is made anew whenever the model has grown and when the path has come to its end, and the path is
-/// followed again from its beginning. Each of its models is shown once it is larger than those before.
+/// The list has the candidates with the largest |∂ℓ/∂w| on a share of the training sequences, at first at w = 0. Many of these
+/// resemble each other, as nested thresholds do. So the list is rebuilt whenever the model has grown by the factor `growth` and
+/// when the path has ended, and the path is followed again from its beginning. A model is reported only if it has more features
+/// than all before. Lists are rebuilt only if the wrapped selector finds weights.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shortlist {
-    /// Whose path it is.
+    /// Selector whose path is followed.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Selector>,
-    /// How many candidates the list has; at least 1. Intercepts and the features of the model stay on it beside these.
+    /// Number of candidates on the list, beside intercepts and the features of the model; at least 1.
     pub keep: usize,
-    /// The share of the training sequences on which candidates are compared; above 0 and at most 1.
+    /// Share of the training sequences on which candidates are compared; above 0 and at most 1.
     pub share: f64,
-    /// A new list is made when a model has so many times the features of the one at which the last was made; above 1.
+    /// Factor by which the number of features must grow before the list is rebuilt; above 1.
     pub growth: f64,
 }
 
@@ -47,13 +48,13 @@ impl Selector for Shortlist {
     }
 
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
-        let some = self.sample(problem, run);
-        let of = Problem { train: some.as_ref().unwrap_or(problem.train), ..*problem };
-        let mut field = CandidateObjective::new(&of, &likelihood)?;
-        let lists = WorkingList { keep: self.keep, growth: self.growth };
-        lists.follow(
+        let sample = self.sample(problem, run);
+        let sampled = Problem { train: sample.as_ref().unwrap_or(problem.train), ..*problem };
+        let mut objective = CandidateObjective::new(&sampled, &likelihood)?;
+        let working_list = WorkingList { keep: self.keep, growth: self.growth };
+        working_list.follow(
             problem,
-            &mut field,
+            &mut objective,
             &mut |problem, run, emit| self.of.path(problem, run, emit),
             run,
             emit,
@@ -62,16 +63,16 @@ impl Selector for Shortlist {
 }
 
 impl Shortlist {
-    /// The sequences on which candidates are compared; all when there is nothing to leave out.
+    /// The sequences on which candidates are compared; `None` for all.
     fn sample(&self, problem: &Problem<'_>, run: &FitContext<'_>) -> Option<EncodedDataset> {
         let data = problem.train.data();
         let n = ((self.share * data.len() as f64).round() as usize).max(1);
         if n >= data.len() {
             return None;
         }
-        let mut some = data.shuffled(&run.seed.child("sample"));
-        some.truncate(n);
-        some.sort_unstable();
-        Some(problem.train.subset(&some))
+        let mut sample = data.shuffled(&run.seed.child("sample"));
+        sample.truncate(n);
+        sample.sort_unstable();
+        Some(problem.train.subset(&sample))
     }
 }

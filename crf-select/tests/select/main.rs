@@ -1,4 +1,6 @@
-//! Selectors, held to what they promise.
+//! Integration tests of the selectors, in one binary to link the toolkit once.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 mod parts;
 mod paths;
 mod selectors;

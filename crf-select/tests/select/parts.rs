@@ -1,4 +1,4 @@
-//! Selection on parts of what there is: of the data, and of the candidates.
+//! Selection in a part of the data, and on a part of the candidates.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn encoded(sequences: usize) -> Encoded {
 
 fn grafting(most: usize) -> Grafting {
     Grafting {
-        rounds: ForwardSettings { l2: 0.1, most: Some(most), ..ForwardSettings::default() },
+        settings: ForwardSettings { l2: 0.1, most: Some(most), ..ForwardSettings::default() },
         ..Grafting::default()
     }
 }
@@ -55,7 +55,7 @@ fn features_of_one_part_are_trained_in_another() {
             quiet(1, |run| choose(&grafting(6), &mle(), Decode::Posterior, &in_part(select), run)).unwrap();
         assert_eq!((chosen.tried.len(), &chosen.features), (1, &want.features));
         assert_eq!(chosen.features.len(), chosen.map.len());
-        let [found, wanted] = [&chosen, &want].map(|of| weights(of.model.as_ref().unwrap()));
+        let [found, wanted] = [&chosen, &want].map(|choice| weights(choice.model.as_ref().unwrap()));
         assert_eq!(found, wanted);
 
         let start = chosen.model.as_ref().map(|model| model as _);
@@ -75,7 +75,7 @@ fn features_of_one_part_are_trained_in_another() {
 }
 
 #[test]
-fn a_short_list_finds_what_the_whole_list_has_once_it_has_looked_again() {
+fn a_short_list_finds_the_features_of_the_whole_list_once_it_was_rebuilt() {
     let all = encoded(8);
     let problem = all.problem(&INFERENCE);
     let last = |selector: &dyn crf_core::Selector| {
@@ -97,15 +97,15 @@ fn a_short_list_finds_what_the_whole_list_has_once_it_has_looked_again() {
     };
     assert_eq!(short(1000, 1.0, 100.0), whole);
     assert_eq!(short(all.map.len() / 2, 1.0, 2.0), whole);
-    // One at a time is what grafting adds: with a list made anew for each feature, the list may be as short as that.
+    // Grafting adds one feature at a time, so a list that is rebuilt for each feature may have one candidate.
     assert_eq!(short(1, 1.0, 1.01), whole);
-    // A list that is used up is made anew.
+    // A list that is used up is rebuilt.
     assert_eq!(short(3, 0.5, 1e9).len(), 5);
     assert_eq!(short(8, 0.5, 2.0).len(), 5);
 }
 
-/// Weights of all features of one sort, by candidate.
-fn sorts(selector: &MEstimatorPath, problem: &Problem<'_>) -> Vec<(Vec<f64>, Vec<f64>)> {
+/// Weights of all state features and of all transition features, by candidate.
+fn by_kind(selector: &MEstimatorPath, problem: &Problem<'_>) -> Vec<(Vec<f64>, Vec<f64>)> {
     let (mut all, n) = (Vec::new(), problem.map.state().len());
     quiet(1, |run| {
         selector.path(problem, run, &mut |candidate: Candidate<'_>| {
@@ -122,7 +122,7 @@ fn sorts(selector: &MEstimatorPath, problem: &Problem<'_>) -> Vec<(Vec<f64>, Vec
 
 #[test]
 fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimator() {
-    // Labels that hardly ever change, so that a neighbour tells nearly all, and numbers about them.
+    // Labels that hardly ever change, so that a neighbour tells nearly all, and numbers that depend on them.
     let size = Size { sequences: 5, length: 400 };
     let source = StateOrTransition { pairs: 2, noise: 1.0, stay: 0.99, train: size, ..Default::default() };
     let features = r#"["intercept", "transition", {"state": "value"}, {"transition": "value"}]"#;
@@ -131,13 +131,13 @@ fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimato
     let n = all.map.state().len();
     let path = |patches| {
         let penalties = LambdaPath { decay: 0.8, floor: 1e-4, ..LambdaPath::default() };
-        MEstimatorPath { patches, weights: true, penalties, ..MEstimatorPath::default() }
+        MEstimatorPath { patches, weights: true, lambda_path: penalties, ..MEstimatorPath::default() }
     };
-    let pieces = sorts(&path(Patches::Pieces), &problem);
-    // Each piece is what its features have without the others, under ever weaker penalties.
+    let pieces = by_kind(&path(Patches::Pieces), &problem);
+    // Each piece has the path that its features have without the others.
     let alone = |keep: &dyn Fn(usize) -> bool| {
         let map = Arc::new(all.map.narrow(keep).0);
-        sorts(&path(Patches::Positions), &Problem { map: &map, ..problem })
+        by_kind(&path(Patches::Positions), &Problem { map: &map, ..problem })
     };
     let (state, transition) = (alone(&|k| k < n), alone(&|k| k >= n));
     let is_zero = |w: &[f64]| w.iter().all(|&w| w == 0.0);
@@ -150,24 +150,28 @@ fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimato
                 (from..).map_while(|i| Some((i, path(i)?))).find(|(_, other)| other == w).map(|(i, _)| i)
             }
         };
-        let at = find(of_state, last.0, &|i| state.get(i).map(|point| point.0.clone()));
-        let and = find(of_transition, last.1, &|i| transition.get(i).map(|point| point.1.clone()));
-        last = (at.expect("a point of the state features"), and.expect("a point of the transition features"));
+        let state_point = find(of_state, last.0, &|i| state.get(i).map(|point| point.0.clone()));
+        let transition_point =
+            find(of_transition, last.1, &|i| transition.get(i).map(|point| point.1.clone()));
+        last = (
+            state_point.expect("a point of the state features"),
+            transition_point.expect("a point of the transition features"),
+        );
         n_state = n_state.max(of_state.iter().filter(|&&w| w != 0.0).count());
     }
     assert!(n_state >= 2 && !is_zero(&pieces.last().unwrap().1), "{n_state}");
-    // The penalty of state features is that of the others times the length of runs: they come later than alone.
+    // The penalty of state features is multiplied by the length of runs: they enter later than alone.
     let first = |path: &[(Vec<f64>, Vec<f64>)]| path.iter().position(|point| !is_zero(&point.0)).unwrap();
     assert!(first(&pieces) > first(&state));
-    // The same share of both sorts takes part if not all do, whichever has the larger derivatives.
+    // With `keep`, the same share of both kinds takes part, whichever has the larger derivatives.
     let keep = Some(all.map.len() / 4);
-    let stages = sorts(&MEstimatorPath { keep, ..path(Patches::Pieces) }, &problem);
+    let stages = by_kind(&MEstimatorPath { keep, ..path(Patches::Pieces) }, &problem);
     assert!(stages.iter().any(|point| !is_zero(&point.0)) && stages.iter().any(|point| !is_zero(&point.1)));
 }
 
 #[test]
-fn those_that_take_part_in_an_m_estimator_are_not_copies_of_each_other_for_ever() {
-    // Six numbers that say the same, next to everything, and one that says the rest.
+fn the_list_of_an_m_estimator_gets_rid_of_copies() {
+    // Six copies of a number that says nearly everything, and a number that says the rest.
     let names = ["a", "b", "c", "d", "e", "f", "rest"];
     let channel = |name: &str| Channel { name: name.into(), kind: ChannelKind::Real };
     let schema = Schema::chain(names.map(channel).to_vec(), Alphabet::new(["no", "yes"])).unwrap();
@@ -183,7 +187,7 @@ fn those_that_take_part_in_an_m_estimator_are_not_copies_of_each_other_for_ever(
     let all = Encoded::new(r#"[{"state": "value"}]"#, data.finish());
     let says_rest = |k: usize| all.map.name(k).contains("rest");
     let stages = MEstimatorPath { weights: true, keep: Some(4), ..MEstimatorPath::default() };
-    let path = sorts(&stages, &all.problem(&INFERENCE));
+    let path = by_kind(&stages, &all.problem(&INFERENCE));
     let has_rest = |w: &[f64]| (0..w.len()).any(|k| w[k] != 0.0 && says_rest(k));
     assert!(!has_rest(&path[0].0) && has_rest(&path.last().unwrap().0));
 }

@@ -1,4 +1,4 @@
-//! Paths of selectors that train, against the conditions that only an optimum fulfils.
+//! Paths of selectors that train, held to the optimality conditions.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn path(selector: &dyn Selector, problem: &Problem<'_>) -> (Vec<Shown>, Stop) {
     (shown, stop.unwrap())
 }
 
-/// The likelihood's gradient at weights.
+/// Gradient of the negative log-likelihood.
 fn gradient(problem: &Problem<'_>, w: &[f64]) -> Vec<f64> {
     let mut gradient = vec![0.0; w.len()];
     Sharded::new(LikelihoodObjective::new(problem).unwrap()).evaluate(w, &mut gradient).unwrap();
@@ -60,7 +60,7 @@ fn penalties(screen: bool, exempt_intercepts: bool) -> LambdaPath {
     }
 }
 
-/// Any model by OWL-QN, those of more than a few weights, or none.
+/// Values of `dense`: all models by OWL-QN, those of more than six weights, or none.
 fn dense() -> impl Strategy<Value = usize> {
     prop_oneof![Just(0), Just(6), Just(1000)]
 }
@@ -79,7 +79,7 @@ proptest! {
         let (shown, stop) = path(&L1Path(penalties), &problem);
         prop_assert_eq!(stop, Stop::Converged);
         let spared = |k: usize| exempt && encoded.map.is_intercept(k);
-        // λ_0 is where the first feature enters, with the exempt ones fitted.
+        // λ_0 is the largest derivative once the exempt features are trained.
         let minimisation = |l1| Minimisation { l1, exempt_intercepts: exempt, stop: TIGHT, ..Minimisation::default() };
         let fit = quiet(1, |run| Mle(minimisation(1e6)).fit(&problem, run)).unwrap();
         let none = gradient(&problem, fit.model.log_linear().unwrap().weights());
@@ -118,8 +118,8 @@ proptest! {
     ) {
         let encoded = encoded(seed, labels);
         let problem = encoded.problem(&INFERENCE);
-        let rounds = ForwardSettings { per_round, l1, l2, stop: TIGHT, ..ForwardSettings::default() };
-        let (shown, stop) = path(&Grafting { rounds, ..Grafting::default() }, &problem);
+        let settings = ForwardSettings { per_round, l1, l2, stop: TIGHT, ..ForwardSettings::default() };
+        let (shown, stop) = path(&Grafting { settings, ..Grafting::default() }, &problem);
         prop_assert!(matches!(stop, Stop::Converged | Stop::NoProgress), "{stop:?}");
         let cold = quiet(1, |run| Mle(Minimisation { l1, l2, stop: TIGHT, ..Minimisation::default() }).fit(&problem, run)).unwrap();
         let cold = cold.trace.iterations.last().unwrap().objective;
@@ -133,8 +133,8 @@ proptest! {
 fn the_largest_slope_enters_first_and_weights_are_trained_on() {
     let encoded = encoded(3, 3);
     let problem = encoded.problem(&INFERENCE);
-    let rounds = ForwardSettings { l2: 0.1, most: Some(5), stop: TIGHT, ..ForwardSettings::default() };
-    let (shown, stop) = path(&Grafting { rounds, ..Grafting::default() }, &problem);
+    let settings = ForwardSettings { l2: 0.1, most: Some(5), stop: TIGHT, ..ForwardSettings::default() };
+    let (shown, stop) = path(&Grafting { settings, ..Grafting::default() }, &problem);
     assert_eq!((shown.len(), stop), (5, Stop::Budget));
     let mut w = vec![0.0; encoded.map.len()];
     for point in &shown {
@@ -152,10 +152,10 @@ fn the_largest_slope_enters_first_and_weights_are_trained_on() {
 fn an_l0_penalty_ends_grafting_where_features_are_not_worth_it() {
     let encoded = encoded(4, 3);
     let problem = encoded.problem(&INFERENCE);
-    let rounds = ForwardSettings { l2: 0.1, ..ForwardSettings::default() };
-    let (all, _) = path(&Grafting { l0: 0.0, rounds: rounds.clone() }, &problem);
+    let settings = ForwardSettings { l2: 0.1, ..ForwardSettings::default() };
+    let (all, _) = path(&Grafting { l0: 0.0, settings: settings.clone() }, &problem);
     let l0 = 2.0;
-    let (some, stop) = path(&Grafting { l0, rounds }, &problem);
+    let (some, stop) = path(&Grafting { l0, settings }, &problem);
     assert_eq!(stop, Stop::Converged);
     let falls = |n: usize| all[n - 1].objective - all[n].objective;
     assert!(some.len() < all.len() && falls(some.len()) < l0);
@@ -194,7 +194,7 @@ fn batches_never_change_the_path() {
 
 #[test]
 fn a_path_goes_on_where_many_copies_are_not_quite_solved() {
-    // Twenty copies of a number that is worth a large weight, and a tolerance that leaves much of every slope.
+    // Twenty copies of a number with a large weight, and a loose tolerance that leaves large slopes.
     let names: Vec<String> = (0..20).map(|k| format!("x{k}")).collect();
     let channel = |name: &String| Channel { name: name.clone(), kind: ChannelKind::Real };
     let channels = names.iter().map(channel).collect();

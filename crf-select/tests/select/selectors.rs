@@ -1,4 +1,4 @@
-//! What holds for every selector.
+//! Invariants of every selector.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, on_threads, quiet};
 
-/// Selectors that choose, as configs name them.
+/// Selectors that rank or train, as configs write them.
 const SELECTORS: [&str; 10] = [
     r#"{"type": "l1-path"}"#,
     r#"{"type": "grafting", "l2": 0.1}"#,
@@ -30,7 +30,7 @@ const SELECTORS: [&str; 10] = [
     r#"{"type": "forward-wrapper", "l2": 0.1, "budget": 60, "tries": 8}"#,
 ];
 
-/// Selectors around selectors, and two stages.
+/// Wrappers around selectors, and the M-estimator in two stages.
 const AROUND: [&str; 5] = [
     r#"{"type": "patient", "of": "l1-path"}"#,
     r#"{"type": "cross-validated", "of": "grafting", "folds": 2}"#,
@@ -39,15 +39,15 @@ const AROUND: [&str; 5] = [
     r#"{"type": "m-estimator-path", "keep": 20, "weights": true}"#,
 ];
 
-/// Those of them that there are: one that was taken out of the crate is not missed.
+/// The selectors of the list that are linked; one that was removed from the crate is not missed.
 fn selectors() -> impl Iterator<Item = &'static str> {
-    let all: Vec<String> = Plugin::all()
+    let tags: Vec<String> = Plugin::all()
         .iter()
         .filter(|plugin| plugin.kind == "selector")
         .map(|plugin| plugin.tag.to_owned())
         .collect();
-    let is_there = move |text: &&str| all.iter().any(|tag| text.contains(&format!(r#""type": "{tag}""#)));
-    SELECTORS.into_iter().filter(is_there)
+    let is_linked = move |text: &&str| tags.iter().any(|tag| text.contains(&format!(r#""type": "{tag}""#)));
+    SELECTORS.into_iter().filter(is_linked)
 }
 
 fn selector(text: &str) -> Box<dyn Selector> {
@@ -60,7 +60,7 @@ fn learner() -> Mle {
     Mle(Minimisation { l2: 0.1, ..Minimisation::default() })
 }
 
-/// Labels that are `yes` if a + b is above zero, by far; ten other channels are noise.
+/// Labels that are `yes` if a + b > 0, with a wide margin; ten other channels are noise.
 fn separable(seed: u64, sequences: usize) -> Dataset {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
     let channels = names.iter().map(|&name| Channel { name: name.into(), kind: ChannelKind::Real }).collect();
@@ -103,7 +103,7 @@ fn chains(seed: u64) -> Encoded {
     Encoded::new(FEATURES, data(&Draw { sequences: 8, length: 30, labels: 3, unlabelled: 0, seed }))
 }
 
-/// All candidates of a path: features, and the bits of weights and objective.
+/// Candidates of a path, at most 12: features, and the bits of weights and objective.
 fn bits(text: &str, problem: &Problem<'_>) -> Vec<(Vec<usize>, Vec<u64>, Option<u64>)> {
     let mut all = Vec::new();
     quiet(1, |run| {
@@ -138,9 +138,9 @@ fn a_sequence_of_weight_two_counts_as_two() {
     let twice = draw.subset(&[0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2]);
     let heavy = draw.reweighted(|i| if i < 3 { 2.0 } else { 1.0 }).unwrap();
     let [twice, heavy] = [twice, heavy].map(|data| Encoded::new(FEATURES, data));
-    // Relief draws positions, of which there are not as many.
+    // Relief draws positions, and the two datasets have different numbers of them.
     for text in selectors().filter(|text| !text.contains("relief")) {
-        // Solved as well as it can be, so that tolerances do not decide what enters.
+        // A tight tolerance, so that it does not decide which features enter.
         let exact = text.replace(r#"-path""#, r#"-path", "tolerance": 1e-8"#);
         let [twice, heavy] = [&twice, &heavy].map(|encoded| bits(&exact, &encoded.problem(&INFERENCE)));
         let features = |path: &[(Vec<usize>, Vec<u64>, Option<u64>)]| {
@@ -150,7 +150,7 @@ fn a_sequence_of_weight_two_counts_as_two() {
     }
 }
 
-/// A selector whose paths are the shorter the more sequences there are.
+/// A selector with shorter paths for more sequences.
 #[derive(Debug, Serialize, Deserialize)]
 struct Shorter {}
 
@@ -181,7 +181,7 @@ impl Selector for Shorter {
 
 #[test]
 fn folds_choose_the_last_candidate_of_a_path_that_ends_before_theirs() {
-    // Eight sequences: folds show six candidates, all of them four.
+    // Eight sequences: a path without a fold has six candidates, the path on all sequences has four.
     let encoded = chains(9);
     for seed in 0..10 {
         let folds = CrossValidated { of: Box::new(Shorter {}), folds: 4, decode: Decode::Posterior };
@@ -199,7 +199,7 @@ fn folds_choose_the_last_candidate_of_a_path_that_ends_before_theirs() {
 }
 
 #[test]
-fn who_watches_can_stop_any_selector_that_trains() {
+fn an_observer_can_stop_any_selector_that_trains() {
     let encoded = chains(11);
     for text in selectors().filter(|text| text.contains("path") || text.contains("l2")) {
         let mut n_seen = 0;
@@ -216,7 +216,7 @@ fn who_watches_can_stop_any_selector_that_trains() {
 
 #[test]
 fn candidates_are_compared_under_the_constraints() {
-    // a, b and c in turn, of which observations say little.
+    // The labels a, b and c in turn, and observations that say little about them.
     let channel = Channel { name: "x".into(), kind: ChannelKind::Real };
     let schema = Arc::new(Schema::chain(vec![channel], Alphabet::new(["a", "b", "c"])).unwrap());
     let draw = |seed| {
@@ -239,7 +239,7 @@ fn candidates_are_compared_under_the_constraints() {
     let forbidden = constraints.resolve(&schema).unwrap();
     let free = Problem { valid: Some(&valid.corpus), ..train.problem(&INFERENCE) };
     let problem = Problem { forbidden: Some(&forbidden), ..free };
-    // The M-estimator knows no constraints, and says so.
+    // The M-estimator does not support constraints and returns an error.
     for text in selectors().filter(|text| !text.contains("m-estimator")) {
         let lowest = |problem: &Problem<'_>| {
             let chosen =
@@ -248,7 +248,7 @@ fn candidates_are_compared_under_the_constraints() {
             chosen.tried.iter().map(|tried| tried.score).fold(f64::INFINITY, f64::min)
         };
         let (held, free) = (lowest(&problem), lowest(&free));
-        // A chain is known when one of its labels is.
+        // Under the constraints one label of a chain determines all of them.
         assert!(held < 0.15 && free > 0.4, "{text}: {held} and {free}");
     }
 }
@@ -266,7 +266,7 @@ fn the_choice_is_the_first_of_those_with_the_lowest_score() {
         assert_eq!(chosen.map.len(), chosen.tried[chosen.best.unwrap()].features, "{text}");
         let seconds: Vec<f64> = chosen.tried.iter().map(|tried| tried.seconds).collect();
         assert!(seconds.is_sorted(), "{text}");
-        // What was found is what `as-selected` keeps.
+        // `as-selected` keeps the weights of the choice.
         let kept = AsSelected { selector: selector(text), decode: Decode::Posterior };
         let kept = quiet(1, |run| kept.fit(&problem, run));
         let weights = |model: &LogLinear| model.weights().to_vec();

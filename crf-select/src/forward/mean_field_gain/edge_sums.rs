@@ -1,84 +1,90 @@
 use crf_core::Label;
 
-/// The edges of one function as the positions at their ends see them: which label is at the other end, and the sum of the
-/// function over the edges on one side of which it is.
+/// For one transition function: at each position, the sum of its values over incident edges, by direction and by the label at the
+/// other end.
+///
+/// The sums of a position are a linked list in one vector, so that clearing and filling them allocates nothing.
 pub(crate) struct EdgeSums {
-    first: Vec<u32>, // [positions] the place of its first sight, plus one; zero without any
-    at: Vec<u32>,    // the positions that have sights
-    sights: Vec<Sight>,
+    first: Vec<u32>,     // [positions] index of the first sum plus one; 0 if there is none
+    positions: Vec<u32>, // those that have sums
+    sums: Vec<EdgeSum>,
 }
 
+/// A sum over the edges between a position and neighbours with one label.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sight {
-    pub(crate) other: Other,
+pub(crate) struct EdgeSum {
+    pub(crate) other: OtherEnd,
     pub(crate) g: f64,
-    next: u32, // the place of the next sight of its position, plus one
+    next: u32, // index of the position's next sum plus one; 0 if there is none
 }
 
-/// What is at the other end of an edge.
+/// The other end of an edge, by its side and its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Other {
+pub(crate) enum OtherEnd {
     Tail(Label),
     Head(Label),
 }
 
 impl EdgeSums {
     pub(crate) fn new(n_positions: usize) -> Self {
-        EdgeSums { first: vec![0; n_positions], at: Vec::new(), sights: Vec::new() }
+        EdgeSums { first: vec![0; n_positions], positions: Vec::new(), sums: Vec::new() }
     }
 
     pub(crate) fn clear(&mut self) {
-        self.at.drain(..).for_each(|t| self.first[t as usize] = 0);
-        self.sights.clear();
+        self.positions.drain(..).for_each(|t| self.first[t as usize] = 0);
+        self.sums.clear();
     }
 
+    /// Adds the function's value `g` on an edge to the sum of position `t` with this other end.
     #[inline(always)]
-    pub(crate) fn add(&mut self, t: usize, other: Other, g: f64) {
+    pub(crate) fn add(&mut self, t: usize, other: OtherEnd, g: f64) {
         let first = self.first[t];
         if first == 0 {
-            self.at.push(t as u32);
+            self.positions.push(t as u32);
         }
-        let mut place = first as usize;
-        while place > 0 {
-            let sight = &mut self.sights[place - 1];
-            if sight.other == other {
-                sight.g += g;
+        let mut next = first as usize;
+        while next > 0 {
+            let sum = &mut self.sums[next - 1];
+            if sum.other == other {
+                sum.g += g;
                 return;
             }
-            place = sight.next as usize;
+            next = sum.next as usize;
         }
-        self.sights.push(Sight { other, g, next: first });
-        self.first[t] = self.sights.len() as u32;
+        self.sums.push(EdgeSum { other, g, next: first });
+        self.first[t] = self.sums.len() as u32;
     }
 
-    /// The positions that see something, and what they see.
-    pub(crate) fn positions(&self) -> impl Iterator<Item = (usize, Seen<'_>)> {
-        self.at.iter().map(|&t| (t as usize, Seen { sights: &self.sights, place: self.first[t as usize] }))
+    /// Positions that have sums, with these.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = (usize, IncidentSums<'_>)> {
+        self.positions
+            .iter()
+            .map(|&t| (t as usize, IncidentSums { sums: &self.sums, next: self.first[t as usize] }))
     }
 }
 
-/// What one position sees.
+/// Iterator over the sums of one position.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen<'s> {
-    sights: &'s [Sight],
-    place: u32,
+pub(crate) struct IncidentSums<'s> {
+    sums: &'s [EdgeSum],
+    next: u32, // index plus one
 }
 
-impl Seen<'_> {
-    /// The sum of the function over edges with this at the other end, if there are any.
+impl IncidentSums<'_> {
+    /// The sum over edges with this other end; `None` if there are none.
     #[inline(always)]
-    pub(crate) fn of(mut self, other: Other) -> Option<f64> {
-        self.find(|sight| sight.other == other).map(|sight| sight.g)
+    pub(crate) fn sum_over(mut self, other: OtherEnd) -> Option<f64> {
+        self.find(|sum| sum.other == other).map(|sum| sum.g)
     }
 }
 
-impl<'s> Iterator for Seen<'s> {
-    type Item = &'s Sight;
+impl<'s> Iterator for IncidentSums<'s> {
+    type Item = &'s EdgeSum;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<&'s Sight> {
-        let sight = &self.sights[(self.place as usize).checked_sub(1)?];
-        self.place = sight.next;
-        Some(sight)
+    fn next(&mut self) -> Option<&'s EdgeSum> {
+        let sum = &self.sums[(self.next as usize).checked_sub(1)?];
+        self.next = sum.next;
+        Some(sum)
     }
 }

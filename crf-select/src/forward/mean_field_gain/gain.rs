@@ -1,38 +1,38 @@
 use crf_core::Label;
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 
-/// What a candidate with weight μ adds to the likelihood of positions that are taken by themselves, each label of which has
-/// the probability that the current model gives it (Vail 2008, equation 3.31):
+/// Gain of likelihood of a candidate with weight μ, as a function of μ, if positions are taken by themselves and each label of a
+/// position has the probability that the current model gives it (Vail 2008, equation 3.31):
 ///
 /// ```text
 /// gain(μ) = Σ_t μ·G_t(y_t) − log Σ_y p_t(y) exp(μ·G_t(y)) − (prior/2) μ²
 /// ```
 ///
-/// Labels with G_t(y) = 0 need no term of their own: together they have what probability the others leave.
+/// Labels with G_t(y) = 0 need no term of their own: together they have the probability that the others leave.
 ///
-/// At most positions a candidate speaks of one label, and where its function is a test always with the same value: of these
-/// positions p_t(y) is kept, and G_t(y) where values differ, and vectors go along them.
+/// At most positions a candidate has G_t(y) ≠ 0 for one label only, and if its function is a test, always the same value. Such
+/// positions are stored by that label's p_t(y), with G_t(y) only where values differ, and evaluated in vectors.
 #[derive(Debug, Default)]
 pub(crate) struct Gain {
     observed: f64, // Σ_t G_t(y_t)
-    tests: [Tests; 2],
-    singles: Singles,
-    pairs: Vec<Pair>,
-    largest: f64, // of all |G_t(y)|
+    equal_terms: [EqualTerms; 2],
+    single_terms: SingleTerms,
+    pair_terms: Vec<PairTerm>,
+    max_abs_g: f64, // max |G_t(y)|
 }
 
-/// Positions at which one label has a G, the same at all of them.
+/// Positions with one label whose G is not zero, and the same at all of them.
 #[derive(Debug, Default)]
-struct Tests {
+struct EqualTerms {
     g: f64,              // zero as long as there is no position
     p: Vec<Probability>, // [positions]
 }
 
-/// Positions at which one label has a G of their own.
+/// Positions with one label whose G is not zero.
 #[derive(Debug, Default)]
-struct Singles {
-    p: Vec<Probability>,
-    g: Vec<f64>,
+struct SingleTerms {
+    p: Vec<Probability>, // [positions]
+    g: Vec<f64>,         // [positions]
 }
 
 /// Probability p of a label, stored as p or as −(1 − p), whichever keeps more digits.
@@ -43,7 +43,7 @@ struct Singles {
 struct Probability(f64);
 
 impl Probability {
-    /// The probability of one label among all of its position.
+    /// Probability of one label among those of all labels of its position.
     #[inline(always)]
     fn new(all: &[f64], label: usize) -> Self {
         let p = all[label];
@@ -54,96 +54,99 @@ impl Probability {
     #[inline(always)]
     fn with_complement(self) -> (f64, f64) {
         let Probability(x) = self;
-        // The sign of a zero counts: −0 is the complement of a certain label.
+        // The sign bit decides, also of a zero: −0 is a label with probability 1.
         if x.is_sign_negative() { (1.0 + x, -x) } else { (x, 1.0 - x) }
     }
 }
 
-/// Sum of all probabilities but those of `labels`, without cancellation.
+/// Sum of all probabilities except those of `labels`, without cancellation.
 fn sum_without(all: &[f64], labels: &[usize]) -> f64 {
     all.iter().enumerate().filter(|(label, _)| !labels.contains(label)).map(|(_, p)| p).sum()
 }
 
-/// A position at which two labels have a G, or that does not count once.
+/// A position with two labels whose G is not zero, or with a weight other than 1.
 #[derive(Debug)]
-struct Pair {
+struct PairTerm {
     terms: [(f64, f64); 2], // p_t(y) and G_t(y)
-    others: f64,            // the probability of all other labels
+    others: f64,            // probability of all other labels
     weight: f64,
 }
 
-/// No exponent is larger than this: beyond it a feature that fires on true labels only would go on to infinity.
-const LARGEST_EXPONENT: f64 = 50.0;
+/// Maximum of |μ·G_t(y)|: without it the best weight of a feature that fires on true labels only would be infinite.
+const MAX_EXPONENT: f64 = 50.0;
 
 impl Gain {
-    /// Forgets all positions.
+    /// Removes all positions.
     pub(crate) fn clear(&mut self) {
         self.observed = 0.0;
-        self.largest = 0.0;
-        for tests in &mut self.tests {
-            tests.g = 0.0;
-            tests.p.clear();
+        self.max_abs_g = 0.0;
+        for terms in &mut self.equal_terms {
+            terms.g = 0.0;
+            terms.p.clear();
         }
-        self.singles.p.clear();
-        self.singles.g.clear();
-        self.pairs.clear();
+        self.single_terms.p.clear();
+        self.single_terms.g.clear();
+        self.pair_terms.clear();
     }
 
-    /// Adds a position that counts `weight` times and at which one label has a G.
+    /// Adds a position at which one label has a G.
     ///
-    /// `all` are the probabilities of the position's labels, `one` is the label, its G, and whether it
-    /// is the true one.
+    /// `all` are the probabilities of the position's labels; `term` is the label, its G, and true if it is the true label.
     #[inline(always)]
-    pub(crate) fn single(&mut self, all: &[f64], one: (Label, f64, bool), weight: f64) {
-        let (label, g, is_true) = one;
-        // A label without another has its probability whatever the weight.
+    pub(crate) fn add_single(&mut self, all: &[f64], term: (Label, f64, bool), weight: f64) {
+        let (label, g, is_true) = term;
+        // A label without an alternative has probability 1 under every weight.
         if g == 0.0 || all.len() == 1 {
             return;
         }
         let p = Probability::new(all, label as usize);
-        self.note(g, is_true, weight);
+        self.observe(g, is_true, weight);
         if weight != 1.0 {
             let (p, others) = p.with_complement();
-            self.pairs.push(Pair { terms: [(p, g), (0.0, 0.0)], others, weight });
-        } else if let Some(tests) = self.tests.iter_mut().find(|tests| tests.g == g || tests.g == 0.0) {
-            tests.g = g;
-            tests.p.push(p);
+            self.pair_terms.push(PairTerm { terms: [(p, g), (0.0, 0.0)], others, weight });
+        } else if let Some(terms) = self.equal_terms.iter_mut().find(|terms| terms.g == g || terms.g == 0.0) {
+            terms.g = g;
+            terms.p.push(p);
         } else {
-            self.singles.p.push(p);
-            self.singles.g.push(g);
+            self.single_terms.p.push(p);
+            self.single_terms.g.push(g);
         }
     }
 
     /// Adds a position at which two labels have a G.
-    pub(crate) fn pair(&mut self, all: &[f64], labels: [(Label, f64, bool); 2], weight: f64) {
-        labels.iter().for_each(|&(_, g, is_true)| self.note(g, is_true, weight));
+    pub(crate) fn add_pair(&mut self, all: &[f64], labels: [(Label, f64, bool); 2], weight: f64) {
+        labels.iter().for_each(|&(_, g, is_true)| self.observe(g, is_true, weight));
         let others = sum_without(all, &labels.map(|(label, ..)| label as usize));
         let terms = labels.map(|(label, g, _)| (all[label as usize], g));
-        self.pairs.push(Pair { terms, others, weight });
+        self.pair_terms.push(PairTerm { terms, others, weight });
     }
 
     #[inline(always)]
-    fn note(&mut self, g: f64, is_true: bool, weight: f64) {
-        self.largest = self.largest.max(g.abs());
+    fn observe(&mut self, g: f64, is_true: bool, weight: f64) {
+        self.max_abs_g = self.max_abs_g.max(g.abs());
         self.observed += if is_true { weight * g } else { 0.0 };
     }
 
     /// The gain at μ, its derivative, and minus its second derivative.
-    pub(crate) fn at(&self, mu: f64, prior: f64) -> [f64; 3] {
-        let (mut value, mut slope, mut curvature) = (mu * self.observed, self.observed, 0.0);
-        for Tests { g, p } in self.tests.iter().filter(|tests| tests.g != 0.0) {
-            let [log_z, mean, variance] = dispatch(OfTests { p, exponent: mu * g });
+    pub(crate) fn evaluate(&self, mu: f64, prior: f64) -> [f64; 3] {
+        let mut value = mu * self.observed;
+        let mut slope = self.observed;
+        let mut curvature = 0.0;
+        for EqualTerms { g, p } in self.equal_terms.iter().filter(|terms| terms.g != 0.0) {
+            let [log_z, mean, variance] = dispatch(EqualTermsKernel { p, exponent: mu * g });
             value -= log_z;
             slope -= g * mean;
             curvature += g * g * variance;
         }
-        let Singles { p, g } = &self.singles;
-        let [log_z, mean, variance] = dispatch(OfSingles { p, g, mu, largest: self.largest });
+        let SingleTerms { p, g } = &self.single_terms;
+        let [log_z, mean, variance] = dispatch(SingleTermsKernel { p, g, mu, max_abs_g: self.max_abs_g });
         value -= log_z;
         slope -= mean;
         curvature += variance;
-        for Pair { terms, others, weight } in &self.pairs {
-            let (mut z, mut mean, mut square) = (*others, 0.0, 0.0);
+        for PairTerm { terms, others, weight } in &self.pair_terms {
+            let mut z = *others;
+            let mut mean = 0.0;
+            let mut square = 0.0;
             for &(p, g) in terms {
                 let power = (mu * g).exp();
                 z += p * power;
@@ -158,17 +161,19 @@ impl Gain {
         [value - 0.5 * prior * mu * mu, slope - prior * mu, curvature + prior]
     }
 
-    /// The largest gain of any μ, and that μ, by Newton's method inside of a bracket; the gain is concave. The search begins
-    /// with a μ that may be near.
-    pub(crate) fn largest(&self, prior: f64, near: f64) -> (f64, f64) {
-        if self.largest == 0.0 {
+    /// The largest gain and its μ, by Newton's method in a bracket from a `start` that may be near; the gain is concave.
+    pub(crate) fn maximise(&self, prior: f64, start: f64) -> (f64, f64) {
+        if self.max_abs_g == 0.0 {
             return (0.0, 0.0);
         }
-        let limit = LARGEST_EXPONENT / self.largest;
-        let (mut low, mut high, mut mu, mut best) = (-limit, limit, near.clamp(-limit, limit), (0.0, 0.0));
-        let mut width = f64::INFINITY; // of the step before
+        let limit = MAX_EXPONENT / self.max_abs_g;
+        let mut low = -limit;
+        let mut high = limit;
+        let mut mu = start.clamp(-limit, limit);
+        let mut best = (0.0, 0.0);
+        let mut width = f64::INFINITY; // of the previous step
         for _ in 0..100 {
-            let [value, slope, curvature] = self.at(mu, prior);
+            let [value, slope, curvature] = self.evaluate(mu, prior);
             if value > best.0 {
                 best = (value, mu);
             }
@@ -178,11 +183,11 @@ impl Gain {
                 high = mu
             }
             let step = slope / curvature;
-            // What is left to gain is about half of this.
+            // The rest of the gain is about half of slope · step.
             if slope == 0.0 || (slope * step).abs() <= 1e-8 * (1e-3 + best.0) || high - low <= 1e-12 * limit {
                 break;
             }
-            // Steps that do not shrink may go to and fro for long.
+            // Newton's steps that do not shrink may oscillate for long; bisection takes over.
             let newton = mu + step;
             let is_good = newton > low && newton < high && step.abs() <= 0.5 * width;
             let next = if is_good { newton } else { 0.5 * (low + high) };
@@ -193,28 +198,30 @@ impl Gain {
     }
 }
 
-/// Over positions at which a label has probability p and its power is multiplied by z = exp(`exponent`): the sums of
-/// log(1 − p + p z), of the label's new probability q = p z / (1 − p + p z), and of q (1 − q).
-struct OfTests<'p> {
+/// Kernel of [`EqualTerms`], with z = exp(`exponent`): the sums over positions of log(1 − p + p z), of the label's new probability
+/// q = p z / (1 − p + p z), and of q (1 − q).
+struct EqualTermsKernel<'p> {
     p: &'p [Probability],
     exponent: f64,
 }
 
-/// Numbers to a vector.
+/// Numbers per vector.
 const LANES: usize = 8;
-/// The logarithm of what products of factors stay below, and above one over it.
-const LARGEST_LOGARITHM: f64 = 600.0;
+/// Maximum of |log| of a product of factors, so that it neither overflows nor underflows.
+const MAX_LOGARITHM: f64 = 600.0;
 
-impl Kernel for OfTests<'_> {
+impl Kernel for EqualTermsKernel<'_> {
     type Output = [f64; 3];
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> [f64; 3] {
         let z = self.exponent.exp();
         // Each factor lies between 1 and z.
-        let n_factors = (LARGEST_LOGARITHM / self.exponent.abs()).clamp(1.0, 1024.0) as usize;
+        let n_factors = (MAX_LOGARITHM / self.exponent.abs()).clamp(1.0, 1024.0) as usize;
         let (vectors, rest) = self.p.as_chunks::<LANES>();
-        let (mut log, mut mean, mut variance) = (0.0, [0.0; LANES], [0.0; LANES]);
+        let mut log = 0.0;
+        let mut mean = [0.0; LANES];
+        let mut variance = [0.0; LANES];
         for vectors in vectors.chunks(n_factors) {
             let mut product = [1.0; LANES];
             for p in vectors {
@@ -241,23 +248,23 @@ impl Kernel for OfTests<'_> {
     }
 }
 
-/// Over positions at which a label has probability p and its power is multiplied by exp(μg): the sums of the logarithm of
-/// what all labels then have together, of g q with the label's new probability q, and of g² q (1 − q).
-struct OfSingles<'p> {
+/// Kernel of [`SingleTerms`]: the sums over positions of log(1 − p + p exp(μg)), of g q with the label's new probability q, and
+/// of g² q (1 − q).
+struct SingleTermsKernel<'p> {
     p: &'p [Probability],
     g: &'p [f64],
     mu: f64,
-    largest: f64, // of all |g|
+    max_abs_g: f64,
 }
 
-impl Kernel for OfSingles<'_> {
+impl Kernel for SingleTermsKernel<'_> {
     type Output = [f64; 3];
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> [f64; 3] {
         // Everything is divided by the larger of 1 and exp(μg), so that factors lie between exp(−|μg|) and 1.
-        let n_factors = (LARGEST_LOGARITHM / (self.mu.abs() * self.largest)).clamp(1.0, 1024.0) as usize;
-        let of = |p: Probability, g: f64| {
+        let n_factors = (MAX_LOGARITHM / (self.mu.abs() * self.max_abs_g)).clamp(1.0, 1024.0) as usize;
+        let terms = |p: Probability, g: f64| {
             let (p, others) = p.with_complement();
             let exponent = self.mu * g;
             let power = exp_nonpositive::<FMA>(-exponent.abs());
@@ -267,13 +274,16 @@ impl Kernel for OfSingles<'_> {
             (exponent.max(0.0), all, g * q, g * g * q * (others / all))
         };
         let ((p, p_rest), (g, g_rest)) = (self.p.as_chunks::<LANES>(), self.g.as_chunks::<LANES>());
-        let (mut log, mut shift, mut mean, mut variance) = (0.0, [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        let mut log = 0.0;
+        let mut shift = [0.0; LANES];
+        let mut mean = [0.0; LANES];
+        let mut variance = [0.0; LANES];
         for (p, g) in p.chunks(n_factors).zip(g.chunks(n_factors)) {
             let mut product = [1.0; LANES];
             for (p, g) in p.iter().zip(g) {
                 for j in 0..LANES {
-                    let (divided, factor, first, second) = of(p[j], g[j]);
-                    shift[j] += divided;
+                    let (log_divisor, factor, first, second) = terms(p[j], g[j]);
+                    shift[j] += log_divisor;
                     product[j] *= factor;
                     mean[j] += first;
                     variance[j] += second;
@@ -282,8 +292,8 @@ impl Kernel for OfSingles<'_> {
             log += product.iter().map(|product: &f64| product.ln()).sum::<f64>();
         }
         for (&p, &g) in p_rest.iter().zip(g_rest) {
-            let (divided, factor, first, second) = of(p, g);
-            log += divided + factor.ln();
+            let (log_divisor, factor, first, second) = terms(p, g);
+            log += log_divisor + factor.ln();
             mean[0] += first;
             variance[0] += second;
         }
@@ -296,12 +306,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A position of three labels, one at least without a G: probabilities, G, which label is true, and how often it counts.
+    /// A position of three labels, at least one of them with G = 0: unnormalised probabilities, G, true label, weight.
     type Position = ([f64; 3], [f64; 3], usize, f64);
 
     fn positions() -> impl Strategy<Value = Vec<Position>> {
         let g = prop_oneof![3 => Just(0.0), 2 => Just(1.0), 1 => -3.0..3.0];
-        // Some labels are as good as certain.
+        // Some labels are almost certain.
         let p = || prop_oneof![5 => 0.01..1.0, 1 => Just(1e-20)];
         let weight = prop_oneof![4 => Just(1.0), 1 => 0.1..3.0];
         let position = ([p(), p(), p()], [g.clone(), g], 0..3_usize, 0..3_usize, weight);
@@ -317,11 +327,12 @@ mod tests {
         let mut gain = Gain::default();
         let normal = |p: &[f64; 3]| p.map(|x| x / p.iter().sum::<f64>());
         for (p, g, y, weight) in positions {
-            let (all, of) = (normal(p), |k: usize| (k as Label, g[k], k == *y));
+            let all = normal(p);
+            let term = |k: usize| (k as Label, g[k], k == *y);
             match (0..3).filter(|&k| g[k] != 0.0).collect::<Vec<_>>()[..] {
-                [] => gain.single(&all, of(0), *weight),
-                [k] => gain.single(&all, of(k), *weight),
-                [k, l] => gain.pair(&all, [of(k), of(l)], *weight),
+                [] => gain.add_single(&all, term(0), *weight),
+                [k] => gain.add_single(&all, term(k), *weight),
+                [k, l] => gain.add_pair(&all, [term(k), term(l)], *weight),
                 _ => unreachable!("one of three is zero"),
             }
         }
@@ -337,14 +348,14 @@ mod tests {
 
     fn check_newton(positions: &[Position], prior: f64, near: f64) {
         let (gain, brute) = gain(positions);
-        let limit = if gain.largest > 0.0 { LARGEST_EXPONENT / gain.largest } else { 1.0 };
+        let limit = if gain.max_abs_g > 0.0 { MAX_EXPONENT / gain.max_abs_g } else { 1.0 };
         // Golden section on a concave function.
         let (mut low, mut high) = (-limit, limit);
         for _ in 0..200 {
             let [a, b] = [0.382, 0.618].map(|part| low + part * (high - low));
             if brute(a, prior) < brute(b, prior) { low = a } else { high = b }
         }
-        let (want, got) = (brute(0.5 * (low + high), prior).max(0.0), gain.largest(prior, near).0);
+        let (want, got) = (brute(0.5 * (low + high), prior).max(0.0), gain.maximise(prior, near).0);
         assert!((got - want).abs() <= 1e-6 * (1.0 + want), "{got} vs {want}");
     }
 
@@ -364,7 +375,7 @@ mod tests {
         #[test]
         fn derivatives_match_differences(positions in positions(), mu in -2.0..2.0, prior in 0.0..2.0) {
             let (gain, brute) = gain(&positions);
-            let [value, slope, curvature] = gain.at(mu, prior);
+            let [value, slope, curvature] = gain.evaluate(mu, prior);
             let h = 1e-4;
             let [above, below] = [mu + h, mu - h].map(|mu| brute(mu, prior));
             prop_assert!((value - brute(mu, prior)).abs() < 1e-9);

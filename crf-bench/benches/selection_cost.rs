@@ -1,11 +1,23 @@
-//! What paths cost on robot tag with the 1,200 candidates of Vail (2008), §3.4.1.
+//! Cost of selection paths on robot tag with the 1,200 candidates of Vail (2008), §3.4.1.
 //!
-//! `cargo run --release -p crf-select --example cost [SECONDS OF PLAY] [VALUES OF λ] [LAST λ / λ_0] [PARTS] [SEED]`: 600, 500, 1e-4,
-//! `lmcs` and 34 unless said otherwise. The parts are the ℓ1 path (l), and beside it the M-estimator's path and its choice (m), cold
-//! trainings (c), the path without screening (s), evaluations with the features of its points alone (e), and both by OWL-QN in place of steps with a matrix of curvature (o); by
-//! themselves grafting (g), the mean-field gain (f) and that of the pseudo-likelihood (p), each to 150 features. Seconds are
-//! those of the processor where the system tells them, so that other work on the machine does not matter, and of the clock
-//! elsewhere.
+//! ```text
+//! cargo bench -p crf-bench --bench selection_cost -- SECONDS_OF_PLAY [VALUES_OF_λ] [LAST_λ / λ_0] [PARTS] [SEED]
+//! ```
+//!
+//! The defaults of the optional arguments are 500, 1e-4, `lmcs` and 34; without arguments nothing
+//! is measured. Parts:
+//!
+//! - `m`: the path of the M-estimator, and the choice among its candidates;
+//! - `l`: the ℓ1 path, and after it
+//!   - `c`: cold trainings,
+//!   - `s`: the path without screening,
+//!   - `e`: evaluations with the features of its points only,
+//!   - `o`: the paths by OWL-QN instead of steps with a dense curvature matrix;
+//! - `g`: grafting, to 150 features;
+//! - `f`: the mean-field gain, to 150 features;
+//! - `p`: the gain of the pseudo-likelihood, to 150 features.
+//!
+//! Seconds are processor time on Linux, so that other work on the machine does not matter, and wall-clock time elsewhere.
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
 use std::ops::ControlFlow;
@@ -38,10 +50,17 @@ const FEATURES: &str = r#"["intercept", "transition",
         "dist(i, j)>k for i, j in robot, k in 200..1000 step 50"]}}]"#;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut args = std::env::args().skip(1);
-    let mut next = |usual: &str| args.next().unwrap_or_else(|| usual.to_owned());
-    let (play, values) = (next("600").parse::<usize>()?, next("500").parse::<usize>()?);
-    let (floor, parts) = (next("1e-4").parse::<f64>()?, next("lmcs"));
+    // Cargo adds flags such as `--bench`.
+    let mut args = std::env::args().skip(1).filter(|arg| !arg.starts_with("--"));
+    let Some(play) = args.next() else {
+        println!("nothing is measured without arguments, such as `-- 600`");
+        return Ok(());
+    };
+    let play = play.parse::<usize>()?;
+    let mut next = |default: &str| args.next().unwrap_or_else(|| default.to_owned());
+    let values = next("500").parse::<usize>()?;
+    let floor = next("1e-4").parse::<f64>()?;
+    let parts = next("lmcs");
     let seed = Seed::new(next("34").parse()?);
     let size = Size { sequences: 10, length: 6 * play };
     let tag = Tag { train: size, holdout: Some(size), test: size, ..Tag::default() };
@@ -64,22 +83,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..LambdaPath::default()
     };
     let with_holdout = Problem { valid: Some(&valid), ..problem };
-    let rounds = ForwardSettings { most: Some(150), l2: 1e-3, ..ForwardSettings::default() };
+    let settings = ForwardSettings { most: Some(150), l2: 1e-3, ..ForwardSettings::default() };
     if parts.contains('g') {
-        let grafting = Grafting { rounds: rounds.clone(), ..Grafting::default() };
+        let grafting = Grafting { settings: settings.clone(), ..Grafting::default() };
         follow("grafting", &grafting, &with_holdout)?;
     }
     if parts.contains('f') {
-        let gain = MeanFieldGain { rounds: rounds.clone(), ..MeanFieldGain::default() };
+        let gain = MeanFieldGain { settings: settings.clone(), ..MeanFieldGain::default() };
         follow("mean-field-gain", &gain, &with_holdout)?;
     }
     if parts.contains('p') {
         let probabilities = GainProbabilities::Conditional;
-        let gain = MeanFieldGain { probabilities, rounds, ..MeanFieldGain::default() };
+        let gain = MeanFieldGain { probabilities, settings, ..MeanFieldGain::default() };
         follow("mean-field-gain of the pseudo-likelihood", &gain, &with_holdout)?;
     }
     let fast = if parts.contains('m') {
-        let fast = MEstimatorPath { penalties: penalties(floor_of_sum, true), ..MEstimatorPath::default() };
+        let fast = MEstimatorPath { lambda_path: penalties(floor_of_sum, true), ..MEstimatorPath::default() };
         Some(follow("m-estimator-path", &fast, &with_holdout)?)
     } else {
         None
@@ -136,25 +155,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Seconds that the program has worked on all cores, as Linux counts them; of the clock elsewhere.
+/// Processor time of the program on all cores in seconds, as Linux counts it; wall-clock time elsewhere.
 fn seconds() -> f64 {
-    static BEGAN: OnceLock<Instant> = OnceLock::new();
-    let worked = || {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let processor_time = || {
         let text = std::fs::read_to_string("/proc/self/stat").ok()?;
         // The name of the program, in brackets, may have blanks in it; user and system time are the 12th and 13th after it.
         let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11).map(str::parse::<f64>);
         Some((fields.next()?.ok()? + fields.next()?.ok()?) / 100.0)
     };
-    worked().unwrap_or_else(|| BEGAN.get_or_init(Instant::now).elapsed().as_secs_f64())
+    processor_time().unwrap_or_else(|| START.get_or_init(Instant::now).elapsed().as_secs_f64())
 }
 
-/// Seconds of a path, and of the choice among its candidates with it.
+/// Seconds of a path alone, and of the path with the choice among its candidates.
 struct Seconds {
     path: f64,
     all: f64,
 }
 
-/// Prints what a path costs and finds.
+/// Measures a path and the choice among its candidates, and prints both.
 fn follow(
     name: &str,
     selector: &dyn Selector,
@@ -204,8 +223,8 @@ fn follow(
     Ok(Seconds { path, all })
 }
 
-/// Prints what an evaluation costs with the features that points of a path have and nothing else, beside one with all
-/// candidates: what the latter takes longer is all that screening can save.
+/// Prints the time of an evaluation with the features of points of a path only, and with all candidates: the difference is all that
+/// screening can save.
 fn compare_evaluations(
     selector: &dyn Selector,
     problem: &Problem<'_>,
