@@ -11,7 +11,7 @@ pub(crate) trait Game {
     fn decide(&mut self, rng: &mut Rng) -> Label;
 
     /// Moves all objects to the next frame.
-    fn go(&mut self, rng: &mut Rng);
+    fn advance(&mut self, rng: &mut Rng);
 }
 
 /// Adds so many frames of a game as a sequence.
@@ -27,7 +27,7 @@ pub(crate) fn record(
         values.extend(game.seen().iter().flat_map(|at| [at.x, at.y]).map(Value::Real));
         let label = game.decide(rng);
         out.push(&values, Some(label))?;
-        game.go(rng);
+        game.advance(rng);
     }
     out.end_chain()
 }

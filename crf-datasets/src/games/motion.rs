@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::games::plane::{Area, Vector};
-use crate::text::checks::{not_negative, positive};
+use crate::checks::{not_negative, positive};
 
 /// How holonomic robots move: in any direction at once, within bounds of speed and acceleration.
 ///

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::games::plane::Vector;
-use crate::text::checks::{not_negative, positive};
+use crate::checks::{not_negative, positive};
 
 /// How robots are seen by cameras and tracked, after the system that Vail 2008 describes in §2.1.3.
 ///
@@ -51,23 +51,23 @@ impl Sensing {
 
 /// What is known of the places of some objects: the truth, or what tracks say.
 #[derive(Debug, Clone)]
-pub(crate) struct Eyes {
+pub(crate) struct Tracker {
     seen: Vec<Vector>,  // [objects]
     tracks: Vec<Track>, // [objects], or empty when sight is perfect
 }
 
-impl Eyes {
+impl Tracker {
     /// Eyes that know where each object stands.
-    pub(crate) fn new(sensing: Option<Sensing>, places: impl Iterator<Item = Vector>, rate: f64) -> Self {
-        let seen: Vec<Vector> = places.collect();
+    pub(crate) fn new(sensing: Option<Sensing>, locations: impl Iterator<Item = Vector>, rate: f64) -> Self {
+        let seen: Vec<Vector> = locations.collect();
         let tracks =
             sensing.iter().flat_map(|&sensing| seen.iter().map(move |&at| Track::new(sensing, at, rate)));
-        Eyes { tracks: tracks.collect(), seen }
+        Tracker { tracks: tracks.collect(), seen }
     }
 
     /// Looks at the next frame.
-    pub(crate) fn look(&mut self, places: impl Iterator<Item = Vector>, rng: &mut Rng) {
-        for (k, (seen, at)) in self.seen.iter_mut().zip(places).enumerate() {
+    pub(crate) fn observe(&mut self, locations: impl Iterator<Item = Vector>, rng: &mut Rng) {
+        for (k, (seen, at)) in self.seen.iter_mut().zip(locations).enumerate() {
             *seen = self.tracks.get_mut(k).map_or(at, |track| track.follow(at, rng));
         }
     }
@@ -87,14 +87,14 @@ struct Track {
     /// Places that are still to be seen, the next one first.
     under_way: VecDeque<Vector>, // [latency]
     lost: bool,
-    filter: Filter,
+    filter: KalmanFilter,
 }
 
 impl Track {
     /// The track of a robot that stands still and is known to.
     fn new(sensing: Sensing, at: Vector, rate: f64) -> Self {
         let under_way = std::iter::repeat_n(at, sensing.latency).collect();
-        Track { sensing, step: rate.recip(), under_way, lost: false, filter: Filter::at(at) }
+        Track { sensing, step: rate.recip(), under_way, lost: false, filter: KalmanFilter::at(at) }
     }
 
     /// Where the robot is taken to be now that it is at `at`.
@@ -114,16 +114,16 @@ impl Track {
 
 /// A Kalman filter of place and velocity (Kalman 1960); x and y are independent and equally certain.
 #[derive(Debug, Clone, Copy)]
-struct Filter {
+struct KalmanFilter {
     at: Vector,
     velocity: Vector,
     /// Variance of the place, its covariance with the velocity, variance of the velocity.
     covariance: [f64; 3],
 }
 
-impl Filter {
+impl KalmanFilter {
     fn at(at: Vector) -> Self {
-        Filter { at, velocity: Vector::ZERO, covariance: [0.0; 3] }
+        KalmanFilter { at, velocity: Vector::ZERO, covariance: [0.0; 3] }
     }
 
     /// P ← F P Fᵀ + Q for F = [1 s; 0 1] and an acceleration that is constant for a step and white between steps.
@@ -155,9 +155,9 @@ mod tests {
     /// acceleration a filter that knows nothing at first must have found the line.
     #[test]
     fn a_filter_that_expects_no_acceleration_fits_a_line_by_least_squares() {
-        let mut filter = Filter { covariance: [1e9, 0.0, 1e9], ..Filter::at(Vector::ZERO) };
-        let places = [3.0, 4.5, 9.0, 10.0, 15.5];
-        for (t, &x) in places.iter().enumerate() {
+        let mut filter = KalmanFilter { covariance: [1e9, 0.0, 1e9], ..KalmanFilter::at(Vector::ZERO) };
+        let locations = [3.0, 4.5, 9.0, 10.0, 15.5];
+        for (t, &x) in locations.iter().enumerate() {
             if t > 0 {
                 filter.predict(1.0, 0.0);
             }

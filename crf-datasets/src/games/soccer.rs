@@ -6,14 +6,13 @@ use crf_core::{Alphabet, Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::channels::places;
+use crate::channels::coordinates;
 use crate::games::game::record;
 use crate::games::motion::Motion;
 use crate::games::sensing::Sensing;
-use crate::games::soccer::simulation::{Match, Role};
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
-use crate::text::checks::{not_negative, positive};
+use crate::games::soccer::simulation::{SoccerGame, PlayerRole};
+use crate::generators::support::splits::{Size, SplitSizes};
+use crate::checks::{not_negative, positive};
 
 /// Robot soccer with changing roles: what is the first player of a team about? (after Vail 2008, chapter 4)
 ///
@@ -63,9 +62,9 @@ pub struct Soccer {
     pub shoot: f64,
     /// How often roles are given anew, in seconds; above 0.
     pub plan: f64,
-    /// Size of the training data; a length is a number of frames, a sequence is a game.
+    /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -97,8 +96,8 @@ impl Default for Soccer {
 }
 
 impl Soccer {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -122,15 +121,15 @@ impl Source for Soccer {
         positive("tackle", self.tackle)?;
         not_negative("shoot", self.shoot)?;
         positive("plan", self.plan)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let team = |colour: &'static str| (1..=self.players).map(move |k| format!("{colour}{k}"));
         let objects: Vec<String> = team("blue").chain(team("yellow")).chain(["ball".to_owned()]).collect();
-        let schema = Arc::new(Schema::chain(places(&objects), Alphabet::new(Role::NAMES))?);
-        self.parts()
-            .draw(&schema, seed, |_, length, rng, out| record(Match::new(self, rng), length, rng, out))
+        let schema = Arc::new(Schema::chain(coordinates(&objects), Alphabet::new(PlayerRole::NAMES))?);
+        self.sizes()
+            .draw(&schema, seed, |_, length, rng, out| record(SoccerGame::new(self, rng), length, rng, out))
     }
 }

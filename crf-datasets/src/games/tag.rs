@@ -6,14 +6,13 @@ use crf_core::{Alphabet, Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::channels::places;
+use crate::channels::coordinates;
 use crate::games::game::record;
 use crate::games::motion::Motion;
 use crate::games::sensing::Sensing;
-use crate::games::tag::simulation::Chase;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
-use crate::text::checks::{not_negative, positive};
+use crate::games::tag::simulation::TagGame;
+use crate::generators::support::splits::{Size, SplitSizes};
+use crate::checks::{not_negative, positive};
 
 /// Robots that play tag: who is the seeker? (Vail 2008, §2.1.3 and §2.7)
 ///
@@ -37,7 +36,7 @@ use crate::text::checks::{not_negative, positive};
 #[serde(default, deny_unknown_fields)]
 pub struct Tag {
     /// How passive robots choose their targets.
-    pub scheme: Course,
+    pub scheme: TargetScheme,
     /// How many robots play; from 2 to 100.
     pub robots: usize,
     /// Length of the field along x and its width along y, in mm; centres of robots stay inside.
@@ -62,9 +61,9 @@ pub struct Tag {
     pub motion: Motion,
     /// How they are seen; just as they are when left out.
     pub sensing: Option<Sensing>,
-    /// Size of the training data; a length is a number of frames, a sequence is a game.
+    /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -73,7 +72,7 @@ pub struct Tag {
 /// How passive robots choose their targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Course {
+pub enum TargetScheme {
     /// The corners (−, −), (+, −), (−, +), (+, +) in turn; if the seeker is in the quadrant of the next one, the corner
     /// furthest from the seeker, and on from there.
     Hourglass,
@@ -85,7 +84,7 @@ impl Default for Tag {
     fn default() -> Self {
         let twenty_minutes = Size { sequences: 1, length: 72_000 };
         Tag {
-            scheme: Course::Hourglass,
+            scheme: TargetScheme::Hourglass,
             robots: 3,
             field: [4000.0, 3500.0],
             rate: 60.0,
@@ -106,8 +105,8 @@ impl Default for Tag {
 }
 
 impl Tag {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -142,14 +141,14 @@ impl Source for Tag {
         require(self.inset <= half, "inset", &want, self.inset)?;
         self.motion.check()?;
         self.sensing.iter().try_for_each(Sensing::check)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let names: Vec<String> = (1..=self.robots).map(|k| format!("robot{k}")).collect();
-        let schema = Arc::new(Schema::chain(places(&names), Alphabet::new(&names))?);
-        self.parts()
-            .draw(&schema, seed, |_, length, rng, out| record(Chase::new(self, rng), length, rng, out))
+        let schema = Arc::new(Schema::chain(coordinates(&names), Alphabet::new(&names))?);
+        self.sizes()
+            .draw(&schema, seed, |_, length, rng, out| record(TagGame::new(self, rng), length, rng, out))
     }
 }

@@ -5,12 +5,12 @@ use rand_distr::{Distribution as _, Exp1};
 use crate::games::game::{Game, frames};
 use crate::games::motion::Body;
 use crate::games::plane::{Area, Vector};
-use crate::games::sensing::Eyes;
+use crate::games::sensing::Tracker;
 use crate::games::soccer::Soccer;
 
 /// What a robot is about; the number of a role is its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum PlayerRole {
     Attacker,
     Receiver,
     Supporter,
@@ -21,17 +21,17 @@ pub(crate) enum Role {
     Keeper,
 }
 
-impl Role {
+impl PlayerRole {
     pub(crate) const NAMES: [&'static str; 5] = ["attacker", "receiver", "supporter", "marker", "defender"];
 
     fn label(self) -> Label {
         match self {
-            Role::Attacker => 0,
-            Role::Receiver => 1,
-            Role::Supporter => 2,
-            Role::Marker(_) => 3,
-            Role::Defender => 4,
-            Role::Keeper => unreachable!("the first robot of a team does not keep the goal"),
+            PlayerRole::Attacker => 0,
+            PlayerRole::Receiver => 1,
+            PlayerRole::Supporter => 2,
+            PlayerRole::Marker(_) => 3,
+            PlayerRole::Defender => 4,
+            PlayerRole::Keeper => unreachable!("the first robot of a team does not keep the goal"),
         }
     }
 }
@@ -47,20 +47,20 @@ enum Ball {
 
 /// A game of soccer between two frames: robots are numbered, blue ones first.
 #[derive(Debug)]
-pub(crate) struct Match<'a> {
+pub(crate) struct SoccerGame<'a> {
     rules: &'a Soccer,
     area: Area,
     bodies: Vec<Body>, // [robots]
     ball: Body,
     state: Ball,
-    eyes: Eyes,
-    roles: Vec<Role>,      // [robots]
+    tracker: Tracker,
+    roles: Vec<PlayerRole>,      // [robots]
     spots: Vec<Vector>,    // [robots] where supporters go
     wanted: Vec<Vector>,   // [robots] velocities
     frames_of_plan: usize, // until roles are given anew
 }
 
-impl<'a> Match<'a> {
+impl<'a> SoccerGame<'a> {
     /// Every robot in its own half, and a free ball at the centre.
     pub(crate) fn new(rules: &'a Soccer, rng: &mut Rng) -> Self {
         let (n, area) = (2 * rules.players, Area::new(rules.field));
@@ -73,16 +73,16 @@ impl<'a> Match<'a> {
         rules.motion.separate(&mut bodies);
         bodies.iter_mut().for_each(|body| body.at = area.clamp(body.at));
         let ball = Body::default();
-        let places = bodies.iter().chain([&ball]).map(|body| body.at);
-        Match {
+        let locations = bodies.iter().chain([&ball]).map(|body| body.at);
+        SoccerGame {
             rules,
             area,
-            eyes: Eyes::new(rules.sensing, places, rules.rate),
+            tracker: Tracker::new(rules.sensing, locations, rules.rate),
             spots: bodies.iter().map(|body| body.at).collect(),
             bodies,
             ball,
             state: Ball::Free { by: rng.random_range(0..n), to: None, frames: 0 },
-            roles: vec![Role::Keeper; n],
+            roles: vec![PlayerRole::Keeper; n],
             wanted: vec![Vector::ZERO; n],
             frames_of_plan: 0,
         }
@@ -112,12 +112,12 @@ impl<'a> Match<'a> {
     }
 
     fn seen_ball(&self) -> Vector {
-        self.eyes.seen()[self.bodies.len()]
+        self.tracker.seen()[self.bodies.len()]
     }
 
     /// How far the nearest opponent of `robot` is from the straight way between two places.
     fn lane(&self, robot: usize, from: Vector, to: Vector) -> f64 {
-        let (way, seen) = (to - from, self.eyes.seen());
+        let (way, seen) = (to - from, self.tracker.seen());
         let gaps = self.opponents(robot).map(|other| {
             let share = (seen[other] - from).dot(way) / way.dot(way).max(1.0);
             (from + way * share.clamp(0.0, 1.0) - seen[other]).norm()
@@ -133,7 +133,7 @@ impl<'a> Match<'a> {
 
     /// Gives every robot of the team that begins with `first` its role.
     fn plan(&mut self, first: usize) {
-        let (seen, ball, goal) = (self.eyes.seen(), self.seen_ball(), self.own_goal(first));
+        let (seen, ball, goal) = (self.tracker.seen(), self.seen_ball(), self.own_goal(first));
         let mut free: Vec<usize> = self.field_players(first).collect();
         let mut roles = Vec::with_capacity(free.len());
         let (with_ball, receiver) = match self.state {
@@ -145,20 +145,20 @@ impl<'a> Match<'a> {
         match receiver.filter(|_| ours) {
             Some(receiver) => {
                 free.retain(|&robot| robot != receiver);
-                roles.push((receiver, Role::Receiver));
+                roles.push((receiver, PlayerRole::Receiver));
             }
             // A keeper with the ball needs no attacker beside it.
             None if ours && matches!(self.state, Ball::Held { .. }) => {
                 let had = free.iter().position(|&robot| robot == with_ball).map(|k| free.remove(k));
-                roles.extend(had.map(|robot| (robot, Role::Attacker)));
+                roles.extend(had.map(|robot| (robot, PlayerRole::Attacker)));
             }
             None => {
-                roles.extend(Self::take_nearest(&mut free, nearest_to(ball)).map(|r| (r, Role::Attacker)))
+                roles.extend(Self::take_nearest(&mut free, nearest_to(ball)).map(|r| (r, PlayerRole::Attacker)))
             }
         }
-        roles.extend(Self::take_nearest(&mut free, nearest_to(goal)).map(|r| (r, Role::Defender)));
+        roles.extend(Self::take_nearest(&mut free, nearest_to(goal)).map(|r| (r, PlayerRole::Defender)));
         if ours {
-            roles.extend(free.iter().map(|&robot| (robot, Role::Supporter)));
+            roles.extend(free.iter().map(|&robot| (robot, PlayerRole::Supporter)));
         } else {
             // Those that are most dangerous are marked first.
             let mut men: Vec<usize> =
@@ -167,9 +167,9 @@ impl<'a> Match<'a> {
                 match Self::take_nearest(&mut men, nearest_to(goal)) {
                     Some(man) => {
                         let marker = Self::take_nearest(&mut free, nearest_to(seen[man]));
-                        roles.extend(marker.map(|robot| (robot, Role::Marker(man))));
+                        roles.extend(marker.map(|robot| (robot, PlayerRole::Marker(man))));
                     }
-                    None => roles.extend(free.drain(..).map(|robot| (robot, Role::Supporter))),
+                    None => roles.extend(free.drain(..).map(|robot| (robot, PlayerRole::Supporter))),
                 }
             }
         }
@@ -181,35 +181,35 @@ impl<'a> Match<'a> {
     /// The velocity that a robot wants in its role.
     fn behave(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         let Soccer { motion, rate, players, .. } = self.rules;
-        let (from, ball, goal) = (self.eyes.seen()[robot], self.seen_ball(), self.own_goal(robot));
+        let (from, ball, goal) = (self.tracker.seen()[robot], self.seen_ball(), self.own_goal(robot));
         let held = matches!(self.state, Ball::Held { by, .. } if by == robot);
         let target = match self.roles[robot] {
-            Role::Attacker if held => goal * -1.0,
-            Role::Attacker => ball,
-            Role::Receiver => {
+            PlayerRole::Attacker if held => goal * -1.0,
+            PlayerRole::Attacker => ball,
+            PlayerRole::Receiver => {
                 // Its own team has kicked the ball and knows where to.
                 let ahead = self.ball.velocity.direction();
                 ball + ahead * (from - ball).dot(ahead).max(0.0)
             }
-            Role::Supporter => self.support(robot, rng),
-            Role::Marker(man) => {
-                let man = self.eyes.seen()[man];
+            PlayerRole::Supporter => self.support(robot, rng),
+            PlayerRole::Marker(man) => {
+                let man = self.tracker.seen()[man];
                 man + (ball - man).direction() * (2.0 * motion.diameter)
             }
-            Role::Defender => goal + (ball - goal) * 0.35,
-            Role::Keeper => goal + (ball - goal).direction() * (1.5 * motion.diameter),
+            PlayerRole::Defender => goal + (ball - goal) * 0.35,
+            PlayerRole::Keeper => goal + (ball - goal).direction() * (1.5 * motion.diameter),
         };
         let wanted = motion.towards(from, target, *rate);
         // Whoever wants the ball goes through those that have it.
-        let near_ball = |other: usize| (self.eyes.seen()[other] - ball).norm() < 2.0 * motion.diameter;
-        let wants_ball = matches!(self.roles[robot], Role::Attacker | Role::Receiver);
+        let near_ball = |other: usize| (self.tracker.seen()[other] - ball).norm() < 2.0 * motion.diameter;
+        let wants_ball = matches!(self.roles[robot], PlayerRole::Attacker | PlayerRole::Receiver);
         let others = (0..2 * players).filter(|&other| other != robot && !(wants_ball && near_ball(other)));
-        motion.around(wanted, from, others.map(|other| self.eyes.seen()[other]))
+        motion.around(wanted, from, others.map(|other| self.tracker.seen()[other]))
     }
 
     /// Where a supporter goes: when it is there, to that of some places from which the ball can be reached best.
     fn support(&mut self, robot: usize, rng: &mut Rng) -> Vector {
-        let (from, ball) = (self.eyes.seen()[robot], self.seen_ball());
+        let (from, ball) = (self.tracker.seen()[robot], self.seen_ball());
         if (self.spots[robot] - from).norm() < self.rules.motion.diameter {
             let spots: [Vector; 6] = std::array::from_fn(|_| self.area.draw(rng));
             let open = |spot: &Vector| self.lane(robot, ball, *spot);
@@ -225,7 +225,7 @@ impl<'a> Match<'a> {
         let (ball, goal) = (self.ball.at, self.own_goal(robot) * -1.0);
         let mates = self.field_players(robot).filter(|&mate| mate != robot);
         let worth = |mate: usize| {
-            let at = self.eyes.seen()[mate];
+            let at = self.tracker.seen()[mate];
             let forward = (ball - goal).norm() - (at - goal).norm();
             self.lane(robot, ball, at) + 0.2 * forward
         };
@@ -233,7 +233,7 @@ impl<'a> Match<'a> {
         let best = best.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(mate, _)| mate);
         let to = best.filter(|_| (goal - ball).norm() > shoot);
         let target = match to {
-            Some(mate) => self.eyes.seen()[mate],
+            Some(mate) => self.tracker.seen()[mate],
             None => goal + Vector::new(0.0, self.rules.goal * 0.8 * (rng.random::<f64>() - 0.5)),
         };
         // A pass arrives with a third of the largest speed, a shot has all of it.
@@ -296,9 +296,9 @@ impl<'a> Match<'a> {
     }
 }
 
-impl Game for Match<'_> {
+impl Game for SoccerGame<'_> {
     fn seen(&self) -> &[Vector] {
-        self.eyes.seen()
+        self.tracker.seen()
     }
 
     fn decide(&mut self, rng: &mut Rng) -> Label {
@@ -314,10 +314,10 @@ impl Game for Match<'_> {
         self.roles[0].label()
     }
 
-    fn go(&mut self, rng: &mut Rng) {
+    fn advance(&mut self, rng: &mut Rng) {
         let Soccer { motion, rate, .. } = self.rules;
         motion.step(&mut self.bodies, &self.wanted, self.area, *rate, rng);
         self.roll(rng);
-        self.eyes.look(self.bodies.iter().chain([&self.ball]).map(|body| body.at), rng);
+        self.tracker.observe(self.bodies.iter().chain([&self.ball]).map(|body| body.at), rng);
     }
 }

@@ -6,16 +6,16 @@ use rand_distr::{Distribution as _, Exp1};
 use crate::games::game::{Game, frames};
 use crate::games::motion::Body;
 use crate::games::plane::{Area, Vector, quadrant};
-use crate::games::sensing::Eyes;
-use crate::games::tag::{Course, Tag};
+use crate::games::sensing::Tracker;
+use crate::games::tag::{TargetScheme, Tag};
 
 /// A game of tag between two frames.
 #[derive(Debug)]
-pub(crate) struct Chase<'a> {
+pub(crate) struct TagGame<'a> {
     rules: &'a Tag,
     area: Area,
     bodies: Vec<Body>, // [robots]
-    eyes: Eyes,
+    tracker: Tracker,
     errands: Vec<Errand>, // [robots]
     wanted: Vec<Vector>,  // [robots] velocities
     order: Vec<usize>,    // in which behaviours run
@@ -37,7 +37,7 @@ struct Errand {
     stay: Option<usize>,
 }
 
-impl<'a> Chase<'a> {
+impl<'a> TagGame<'a> {
     /// Robots anywhere on the field, one of which is the seeker.
     pub(crate) fn new(rules: &'a Tag, rng: &mut Rng) -> Self {
         let (n, area) = (rules.robots, Area::new(rules.field));
@@ -47,10 +47,10 @@ impl<'a> Chase<'a> {
         bodies.iter_mut().for_each(|body| body.at = area.clamp(body.at));
         let errand =
             |rng: &mut Rng| Errand { target: Vector::ZERO, corner: rng.random_range(0..4), stay: Some(0) };
-        Chase {
+        TagGame {
             rules,
             area,
-            eyes: Eyes::new(rules.sensing, bodies.iter().map(|body| body.at), rules.rate),
+            tracker: Tracker::new(rules.sensing, bodies.iter().map(|body| body.at), rules.rate),
             bodies,
             errands: (0..n).map(|_| errand(rng)).collect(),
             wanted: vec![Vector::ZERO; n],
@@ -82,7 +82,7 @@ impl<'a> Chase<'a> {
     }
 
     fn chase(&mut self) -> Vector {
-        let (Tag { motion, reach, rate, .. }, seen) = (self.rules, self.eyes.seen());
+        let (Tag { motion, reach, rate, .. }, seen) = (self.rules, self.tracker.seen());
         let from = seen[self.seeker];
         let others = (0..seen.len()).filter(|&robot| robot != self.seeker);
         let others = others.map(|robot| (robot, (seen[robot] - from).norm()));
@@ -96,7 +96,7 @@ impl<'a> Chase<'a> {
 
     fn wander(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         let Tag { motion, arrival, dwell, rate, .. } = self.rules;
-        let (from, mut errand) = (self.eyes.seen()[robot], self.errands[robot]);
+        let (from, mut errand) = (self.tracker.seen()[robot], self.errands[robot]);
         if errand.stay.is_none() && (errand.target - from).norm() <= *arrival {
             let mean_times: f64 = Exp1.sample(rng);
             errand.stay = Some(frames(dwell * mean_times, *rate));
@@ -108,7 +108,7 @@ impl<'a> Chase<'a> {
         }
         self.errands[robot] = errand;
         let ignored = self.chases().then_some(self.seeker);
-        let others = self.eyes.seen().iter().enumerate();
+        let others = self.tracker.seen().iter().enumerate();
         let others = others.filter(|&(other, _)| other != robot && Some(other) != ignored).map(|(_, &at)| at);
         motion.around(motion.towards(from, errand.target, *rate), from, others)
     }
@@ -116,14 +116,14 @@ impl<'a> Chase<'a> {
     /// The next target after an errand.
     fn next(&self, Errand { corner, .. }: Errand, rng: &mut Rng) -> Errand {
         let Tag { scheme, margin, clearance, inset, .. } = *self.rules;
-        let seeker = self.eyes.seen()[self.seeker];
+        let seeker = self.tracker.seen()[self.seeker];
         match scheme {
-            Course::Hourglass => {
+            TargetScheme::Hourglass => {
                 let next = (corner + 1) % 4;
                 let corner = if next == quadrant(seeker) { 3 - next } else { next };
                 Errand { target: self.area.inner(inset).corner(corner), corner, stay: None }
             }
-            Course::Unconstrained => {
+            TargetScheme::Unconstrained => {
                 // At least a fifth of the places are far enough: `Tag::check` sees to it.
                 let mut target = self.area.inner(margin).draw(rng);
                 while (target - seeker).norm() < clearance {
@@ -135,9 +135,9 @@ impl<'a> Chase<'a> {
     }
 }
 
-impl Game for Chase<'_> {
+impl Game for TagGame<'_> {
     fn seen(&self) -> &[Vector] {
-        self.eyes.seen()
+        self.tracker.seen()
     }
 
     fn decide(&mut self, rng: &mut Rng) -> Label {
@@ -149,10 +149,10 @@ impl Game for Chase<'_> {
         self.seeker as Label
     }
 
-    fn go(&mut self, rng: &mut Rng) {
+    fn advance(&mut self, rng: &mut Rng) {
         let Tag { motion, rate, .. } = self.rules;
         motion.step(&mut self.bodies, &self.wanted, self.area, *rate, rng);
-        self.eyes.look(self.bodies.iter().map(|body| body.at), rng);
+        self.tracker.observe(self.bodies.iter().map(|body| body.at), rng);
         self.frame += 1;
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::common::{at, batches, named, names, read, write};
 use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Schema, Value};
-use crf_datasets::{Between, Conll, Crfsuite, Csv, Format, Jsonl, Text, open};
+use crf_datasets::{Separator, Conll, Crfsuite, Csv, Format, Jsonl, Text, open};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -113,7 +113,7 @@ proptest! {
         let data = columns(&all, false);
         let format = Conll { unknown: "_".into(), columns: columns_, ..Default::default() };
         round_trip(&format, &data)?;
-        round_trip(&Conll { separator: Between::Tab, ..format }, &data)?;
+        round_trip(&Conll { separator: Separator::Tab, ..format }, &data)?;
     }
 
     #[test]
@@ -123,7 +123,7 @@ proptest! {
         let labels = all.iter_mut().flat_map(|(_, positions)| positions).map(|position| &mut position.0);
         labels.for_each(|label| *label = label.take().filter(|label| !label.is_empty()));
         let columns_ = vec!["word".to_owned(), "pos".to_owned()];
-        let format = Conll { columns: columns_, separator: Between::Tab, ..Default::default() };
+        let format = Conll { columns: columns_, separator: Separator::Tab, ..Default::default() };
         round_trip(&format, &columns(&all, false))?;
     }
 
@@ -376,7 +376,7 @@ fn pieces(
     batch: usize,
 ) -> (Vec<Dataset>, Option<String>) {
     let mut all = Vec::new();
-    let read = format.read_in_pieces("f", &mut text.as_bytes(), schema, batch, &mut |data| {
+    let read = format.read_in_chunks("f", &mut text.as_bytes(), schema, batch, &mut |data| {
         all.extend(data);
         Ok(ControlFlow::Continue(()))
     });

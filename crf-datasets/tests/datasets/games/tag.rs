@@ -1,8 +1,8 @@
 //! What every game of tag keeps to, seen from outside: bounds of motion, one seeker, fair hand-overs, pauses.
 use crf_core::{Dataset, Seed, Source};
-use crf_datasets::{Course, Motion, Sensing, Size, Tag};
+use crf_datasets::{TargetScheme, Motion, Sensing, Size, Tag};
 
-const SCHEMES: [Course; 2] = [Course::Hourglass, Course::Unconstrained];
+const SCHEMES: [TargetScheme; 2] = [TargetScheme::Hourglass, TargetScheme::Unconstrained];
 /// For the rounding of differences of places.
 const SLACK: f64 = 1e-6;
 
@@ -59,18 +59,18 @@ fn play(tag: &Tag, seed: u64) -> Record {
 }
 
 /// Twenty minutes of a scheme.
-fn simulation(scheme: Course) -> Tag {
+fn simulation(scheme: TargetScheme) -> Tag {
     Tag { scheme, test: Size { sequences: 1, length: 1 }, ..Tag::default() }
 }
 
 /// The same with robots that slip and are seen by cameras.
-fn robots(scheme: Course) -> Tag {
+fn robots(scheme: TargetScheme) -> Tag {
     let motion = Motion { slip: 0.05, ..Motion::default() };
     Tag { motion, sensing: Some(Sensing::default()), ..simulation(scheme) }
 }
 
 /// Both schemes with three seeds each.
-fn games(of: fn(Course) -> Tag) -> impl Iterator<Item = Record> {
+fn games(of: fn(TargetScheme) -> Tag) -> impl Iterator<Item = Record> {
     SCHEMES.into_iter().flat_map(move |scheme| (1..=3).map(move |seed| play(&of(scheme), seed)))
 }
 
