@@ -9,7 +9,7 @@ use crate::games::plane::{Area, Vector, quadrant};
 use crate::games::sensing::Tracker;
 use crate::games::tag::{TargetScheme, Tag};
 
-/// A game of tag between two frames.
+/// State of a game of tag between two frames.
 #[derive(Debug)]
 pub(crate) struct TagGame<'a> {
     rules: &'a Tag,
@@ -17,30 +17,31 @@ pub(crate) struct TagGame<'a> {
     bodies: Vec<Body>, // [robots]
     tracker: Tracker,
     errands: Vec<Errand>, // [robots]
-    wanted: Vec<Vector>,  // [robots] velocities
-    order: Vec<usize>,    // in which behaviours run
+    desired: Vec<Vector>, // [robots] velocities
+    order: Vec<usize>,    // of the behaviours in this frame
     frame: usize,
     seeker: usize,
-    /// The frame from which on the seeker chases.
+    /// First frame in which the seeker chases.
     chases_from: usize,
-    /// The robot that was tagged and does not know it yet.
+    /// Tagged robot whose behaviour has not run since.
     tagged: Option<usize>,
 }
 
-/// What a passive robot is about.
+/// Errand of a passive robot: its target, and its stay there.
 #[derive(Debug, Clone, Copy)]
 struct Errand {
     target: Vector,
-    /// The quadrant of the last corner.
+    /// Quadrant of the last corner.
     corner: usize,
-    /// How many frames to stay at the target, once it is there; then another one is chosen.
+    /// Frames left at the target before another one is chosen; `None` on the way.
     stay: Option<usize>,
 }
 
 impl<'a> TagGame<'a> {
-    /// Robots anywhere on the field, one of which is the seeker.
+    /// Starts a game: robots at random locations, one of which is the seeker.
     pub(crate) fn new(rules: &'a Tag, rng: &mut Rng) -> Self {
-        let (n, area) = (rules.robots, Area::new(rules.field));
+        let n = rules.robots;
+        let area = Area::new(rules.field);
         let body = |rng: &mut Rng| Body { at: area.draw(rng), ..Body::default() };
         let mut bodies: Vec<Body> = (0..n).map(|_| body(rng)).collect();
         rules.motion.separate(&mut bodies);
@@ -53,7 +54,7 @@ impl<'a> TagGame<'a> {
             tracker: Tracker::new(rules.sensing, bodies.iter().map(|body| body.at), rules.rate),
             bodies,
             errands: (0..n).map(|_| errand(rng)).collect(),
-            wanted: vec![Vector::ZERO; n],
+            desired: vec![Vector::ZERO; n],
             order: (0..n).collect(),
             frame: 0,
             seeker: rng.random_range(0..n),
@@ -62,7 +63,7 @@ impl<'a> TagGame<'a> {
         }
     }
 
-    /// The velocity that a robot wants.
+    /// Desired velocity of a robot.
     fn behave(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         if self.tagged == Some(robot) {
             self.tagged = None;
@@ -71,16 +72,18 @@ impl<'a> TagGame<'a> {
             self.chases_from = self.frame.saturating_add(frames(self.rules.pause, self.rules.rate));
         }
         match robot == self.seeker {
-            true if self.chases() => self.chase(),
+            true if self.is_chasing() => self.chase(),
             true => Vector::ZERO,
             false => self.wander(robot, rng),
         }
     }
 
-    fn chases(&self) -> bool {
+    /// True after the pause of the seeker.
+    fn is_chasing(&self) -> bool {
         self.frame >= self.chases_from
     }
 
+    /// Desired velocity of the seeker, which tags the nearest robot if it is within reach.
     fn chase(&mut self) -> Vector {
         let (Tag { motion, reach, rate, .. }, seen) = (self.rules, self.tracker.seen());
         let from = seen[self.seeker];
@@ -94,6 +97,7 @@ impl<'a> TagGame<'a> {
         motion.towards(from, seen[nearest], *rate)
     }
 
+    /// Desired velocity of a passive robot.
     fn wander(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         let Tag { motion, arrival, dwell, rate, .. } = self.rules;
         let (from, mut errand) = (self.tracker.seen()[robot], self.errands[robot]);
@@ -102,19 +106,19 @@ impl<'a> TagGame<'a> {
             errand.stay = Some(frames(dwell * mean_times, *rate));
         }
         match &mut errand.stay {
-            Some(0) => errand = self.next(errand, rng),
+            Some(0) => errand = self.next_errand(errand, rng),
             Some(left) => *left -= 1,
             None => {}
         }
         self.errands[robot] = errand;
-        let ignored = self.chases().then_some(self.seeker);
+        let ignored = self.is_chasing().then_some(self.seeker);
         let others = self.tracker.seen().iter().enumerate();
         let others = others.filter(|&(other, _)| other != robot && Some(other) != ignored).map(|(_, &at)| at);
         motion.around(motion.towards(from, errand.target, *rate), from, others)
     }
 
-    /// The next target after an errand.
-    fn next(&self, Errand { corner, .. }: Errand, rng: &mut Rng) -> Errand {
+    /// Errand after the given one.
+    fn next_errand(&self, Errand { corner, .. }: Errand, rng: &mut Rng) -> Errand {
         let Tag { scheme, margin, clearance, inset, .. } = *self.rules;
         let seeker = self.tracker.seen()[self.seeker];
         match scheme {
@@ -124,7 +128,7 @@ impl<'a> TagGame<'a> {
                 Errand { target: self.area.inner(inset).corner(corner), corner, stay: None }
             }
             TargetScheme::Unconstrained => {
-                // At least a fifth of the places are far enough: `Tag::check` sees to it.
+                // At least a fifth of the area is far enough: `Tag::check` ensures it.
                 let mut target = self.area.inner(margin).draw(rng);
                 while (target - seeker).norm() < clearance {
                     target = self.area.inner(margin).draw(rng);
@@ -144,14 +148,14 @@ impl Game for TagGame<'_> {
         self.order.shuffle(rng);
         for k in 0..self.order.len() {
             let robot = self.order[k];
-            self.wanted[robot] = self.behave(robot, rng);
+            self.desired[robot] = self.behave(robot, rng);
         }
         self.seeker as Label
     }
 
     fn advance(&mut self, rng: &mut Rng) {
         let Tag { motion, rate, .. } = self.rules;
-        motion.step(&mut self.bodies, &self.wanted, self.area, *rate, rng);
+        motion.step(&mut self.bodies, &self.desired, self.area, *rate, rng);
         self.tracker.observe(self.bodies.iter().map(|body| body.at), rng);
         self.frame += 1;
     }
