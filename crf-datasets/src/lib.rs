@@ -30,7 +30,7 @@ mod text;
 mod wrappers;
 
 pub use crate::formats::chunks::ChunkBoundary;
-pub use crate::formats::conll::{Separator, Conll};
+pub use crate::formats::conll::{Conll, Separator};
 pub use crate::formats::crfsuite::Crfsuite;
 pub use crate::formats::csv::Csv;
 pub use crate::formats::format::Format;
@@ -38,7 +38,7 @@ pub use crate::formats::jsonl::Jsonl;
 pub use crate::games::motion::Motion;
 pub use crate::games::sensing::Sensing;
 pub use crate::games::soccer::Soccer;
-pub use crate::games::tag::{TargetScheme, Tag};
+pub use crate::games::tag::{Tag, TargetScheme};
 pub use crate::generators::coupled_chains::CoupledChains;
 pub use crate::generators::hidden_transformation::{HiddenTransformation, Transformation};
 pub use crate::generators::ising_grid::{IsingGrid, Signs};

@@ -96,13 +96,22 @@ impl<'a> CheckedWriter<'a> {
     /// Label at a position, or an empty text if it is unknown; refuses labels with an empty name.
     pub(crate) fn label_or_empty(&self, i: usize, t: usize) -> Result<&'a str> {
         match self.label(i, t) {
-            Some("") => Err(self.error_at(i, t, "hold a label with an empty name, which would be read as unknown")),
+            Some("") => {
+                Err(self.error_at(i, t, "hold a label with an empty name, which would be read as unknown"))
+            }
             label => Ok(label.unwrap_or_default()),
         }
     }
 
     /// Refuses a name that holds one of the given characters; `others` says which format can hold it.
-    pub(crate) fn refuse_chars(&self, i: usize, t: usize, name: &str, forbidden: &[char], others: &str) -> Result<()> {
+    pub(crate) fn refuse_chars(
+        &self,
+        i: usize,
+        t: usize,
+        name: &str,
+        forbidden: &[char],
+        others: &str,
+    ) -> Result<()> {
         match name.chars().find(|c| forbidden.contains(c)) {
             Some(c) => Err(self.error_at(i, t, format!("hold {c:?} in the name {name:?}{others}"))),
             None => Ok(()),

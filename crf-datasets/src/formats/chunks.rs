@@ -53,8 +53,9 @@ impl dyn Format + '_ {
             let mut chunks = Vec::new();
             let mut n_lines = 0;
             while !at_end && n_lines < batch.max(1) {
-                let chunk = next_chunk(boundary, lines_before + n_lines, batch.div_ceil(CHUNKS_PER_BATCH), from)
-                    .map_err(|source| Error::Io { path: name.into(), source })?;
+                let chunk =
+                    next_chunk(boundary, lines_before + n_lines, batch.div_ceil(CHUNKS_PER_BATCH), from)
+                        .map_err(|source| Error::Io { path: name.into(), source })?;
                 at_end = chunk.n_lines == 0;
                 n_lines += chunk.n_lines;
                 chunks.push(chunk);

@@ -102,7 +102,8 @@ impl Format for Conll {
                 continue;
             }
             values.clear();
-            let (mut n_fields, mut label) = (0, None);
+            let mut n_fields = 0;
+            let mut label = None;
             for (_, field) in self.fields(line.text) {
                 if n_fields < n_channels {
                     values.push(Value::Symbol(sink.symbol(n_fields, field)));
@@ -112,11 +113,16 @@ impl Format for Conll {
                 n_fields += 1;
             }
             if n_fields != n_columns {
-                let offset = self.fields(line.text).nth(n_columns).map_or(line.text.len(), |(offset, _)| offset);
+                let offset =
+                    self.fields(line.text).nth(n_columns).map_or(line.text.len(), |(offset, _)| offset);
                 let want = if self.columns.is_empty() && schema.is_none() {
                     format!("{n_columns} columns as in line {first_line}")
                 } else {
-                    format!("{n_columns} columns ({}{})", names.join(" "), if self.label { " label" } else { "" })
+                    format!(
+                        "{n_columns} columns ({}{})",
+                        names.join(" "),
+                        if self.label { " label" } else { "" }
+                    )
                 };
                 return Err(line.error(offset, want, n_fields));
             }

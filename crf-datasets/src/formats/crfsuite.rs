@@ -139,7 +139,11 @@ impl Format for Crfsuite {
                     if name.is_empty()
                         || (!self.labelled && weight_of(&format!("{name}:")).is_some() && bag.len() == 1)
                     {
-                        return Err(writer.error_at(i, t, format!("hold the name {name:?} here; `jsonl` can")));
+                        return Err(writer.error_at(
+                            i,
+                            t,
+                            format!("hold the name {name:?} here; `jsonl` can"),
+                        ));
                     }
                     escape(name, &mut line);
                     if value != 1.0 {

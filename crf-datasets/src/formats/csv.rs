@@ -183,7 +183,8 @@ impl Format for Csv {
         for i in 0..data.len() {
             let x = data.sequence(i);
             for t in 0..x.len() {
-                let check_name = |name: &str| -> Result<()> { writer.refuse_chars(i, t, name, &['\r', '\0'], "") };
+                let check_name =
+                    |name: &str| -> Result<()> { writer.refuse_chars(i, t, name, &['\r', '\0'], "") };
                 if self.sequence.is_some() {
                     table.write_field((i + 1).to_string()).map_err(failed)?;
                 }

@@ -15,11 +15,11 @@ use crate::formats::checked_writer::{CheckedWriter, write_error};
 use crate::formats::chunks::ChunkBoundary;
 use crate::formats::dataset_sink::{DatasetSink, NEXT, attributes};
 use crate::formats::format::Format;
-use crate::text::input::Text;
 use crate::formats::jsonl::edges::misplaced;
-use crate::formats::jsonl::object::{Object, LineContents};
-use crate::text::lines::{Line, Lines};
+use crate::formats::jsonl::object::{LineContents, Object};
 use crate::rebuild::edges_of;
+use crate::text::input::Text;
+use crate::text::lines::{Line, Lines};
 
 /// One JSON object per line and sequence: `{"x": [{"attribute": 1.5}, ["other"]], "y": ["label", null]}`.
 ///
@@ -60,7 +60,10 @@ impl Format for Jsonl {
             contents.clear();
             let mut json = serde_json::Deserializer::from_str(line.text);
             let object = Object { sink: &mut sink, contents: &mut contents };
-            object.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| json_error(&line, &error))?;
+            object
+                .deserialize(&mut json)
+                .and_then(|()| json.end())
+                .map_err(|error| json_error(&line, &error))?;
             let n = contents.ends.len();
             if let Some(labels) = contents.labels.as_ref().filter(|labels| labels.len() != n) {
                 let want = format!("as many labels in `y` as positions in `x`, which are {n}");

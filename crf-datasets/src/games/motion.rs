@@ -3,8 +3,8 @@ use rand_distr::{Distribution as _, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::games::plane::{Area, Vector};
 use crate::checks::{not_negative, positive};
+use crate::games::plane::{Area, Vector};
 
 /// Motion of holonomic robots, which move in any direction at once, with bounded speed and acceleration.
 ///

@@ -6,8 +6,8 @@ use rand_distr::{Distribution as _, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::games::plane::Vector;
 use crate::checks::{not_negative, positive};
+use crate::games::plane::Vector;
 
 /// Cameras that track robots, after the system that Vail 2008 describes in §2.1.3.
 ///
@@ -151,8 +151,8 @@ mod tests {
 
     use super::*;
 
-    /// The weights that least squares give to a straight line, worked out apart: after n exact steps without
-    /// acceleration a filter that knows nothing at first must have found the line.
+    /// After exact steps without acceleration, a filter with an uninformative start must agree with the least-squares fit of
+    /// a straight line, which is computed by hand.
     #[test]
     fn a_filter_that_expects_no_acceleration_fits_a_line_by_least_squares() {
         let mut filter = KalmanFilter { covariance: [1e9, 0.0, 1e9], ..KalmanFilter::at_rest(Vector::ZERO) };
@@ -176,8 +176,10 @@ mod tests {
     #[test]
     fn a_steady_robot_is_seen_where_it_is_in_spite_of_latency_noise_and_loss() {
         let sensing = Sensing { loss: 0.05, ..Sensing::default() };
-        let (mut rng, mut track) = (Seed::new(1).rng(), Track::new(sensing, Vector::ZERO, 60.0));
-        let (mut sum, mut worst) = (0.0, 0.0_f64);
+        let mut rng = Seed::new(1).rng();
+        let mut track = Track::new(sensing, Vector::ZERO, 60.0);
+        let mut sum = 0.0;
+        let mut worst = 0.0_f64;
         for t in 1..=6000 {
             let at = Vector::new(f64::from(t), -2.0 * f64::from(t));
             let error = (track.follow(at, &mut rng) - at).norm();

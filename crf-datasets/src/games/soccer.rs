@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::coordinates;
+use crate::checks::{not_negative, positive};
 use crate::games::game::record;
 use crate::games::motion::Motion;
 use crate::games::sensing::Sensing;
-use crate::games::soccer::simulation::{SoccerGame, PlayerRole};
+use crate::games::soccer::simulation::{PlayerRole, SoccerGame};
 use crate::generators::support::splits::{Size, SplitSizes};
-use crate::checks::{not_negative, positive};
 
 /// Robot soccer with changing roles; the label is the role of one player (after Vail 2008, chapter 4).
 ///

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::coordinates;
+use crate::checks::{not_negative, positive};
 use crate::games::game::record;
 use crate::games::motion::Motion;
 use crate::games::sensing::Sensing;
 use crate::games::tag::simulation::TagGame;
 use crate::generators::support::splits::{Size, SplitSizes};
-use crate::checks::{not_negative, positive};
 
 /// Robots that play tag; the label is the robot that is the seeker (Vail 2008, §2.1.3 and §2.7).
 ///

@@ -170,7 +170,8 @@ impl StepDistribution {
             Some((state, _)) if self.stay_state.sample(rng) => state,
             _ => {
                 let belongs = self.agreement.sample(rng);
-                let states = (0..self.n_states).filter(|state| (state % self.n_contexts == context) == belongs);
+                let states =
+                    (0..self.n_states).filter(|state| (state % self.n_contexts == context) == belongs);
                 let n = states.clone().count();
                 states.clone().nth(rng.random_range(0..n)).expect("every context has states and lacks some")
             }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
 use crate::generators::support::draws::draw_by_score;
-use crate::labels::numbered;
 use crate::generators::support::splits::{Size, SplitSizes};
+use crate::labels::numbered;
 
 /// Sequences of a log-linear chain with known weights (Lafferty, McCallum & Pereira 2001, eq. 1).
 ///
@@ -110,9 +110,10 @@ impl LogLinearChain {
         let state = true_weights.state.chunks(self.labels).enumerate().flat_map(|(g, weights)| {
             weights.iter().enumerate().map(move |(y, &weight)| (format!("y={y} ∧ x{g}"), weight))
         });
-        let transition = true_weights.transition.chunks(self.labels).enumerate().flat_map(|(previous, weights)| {
-            weights.iter().enumerate().map(move |(y, &weight)| (format!("y'={previous} ∧ y={y}"), weight))
-        });
+        let transition =
+            true_weights.transition.chunks(self.labels).enumerate().flat_map(|(previous, weights)| {
+                weights.iter().enumerate().map(move |(y, &weight)| (format!("y'={previous} ∧ y={y}"), weight))
+            });
         Ok(state.chain(transition).collect())
     }
 

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::label_chain::LabelChain;
-use crate::labels::numbered;
 use crate::generators::support::draws::{indicator, noise};
+use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
+use crate::labels::numbered;
 
 /// Labels that seldom change, observed as indicator vectors plus normal noise (Diotte 2017, §IV.A).
 ///

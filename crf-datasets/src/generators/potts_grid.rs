@@ -5,9 +5,9 @@ use rand_distr::Distribution as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::generators::support::draws::noise;
 use crate::generators::support::grid::{Grid, Potts};
 use crate::labels::numbered;
-use crate::generators::support::draws::noise;
 
 /// Noisy images of smooth label fields: a Potts model on a grid (Geman & Geman 1984).
 ///

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
 use crate::checks::positive;
-use crate::labels::numbered;
 use crate::generators::support::splits::{Size, SplitSizes};
+use crate::labels::numbered;
 
 /// Sequences that a linear model separates with a margin (Collins 2002, theorem 1).
 ///
@@ -110,7 +110,8 @@ mod tests {
             source.check().expect("sound settings");
             let data = source.load(&Seed::new(labels as u64)).expect("data").train;
             for i in 0..data.len() {
-                let (x, mut length) = (data.sequence(i), 0.0);
+                let x = data.sequence(i);
+                let mut length = 0.0;
                 for (t, label) in x.labels().iter().enumerate() {
                     let at = |k: usize| x.real(k)[t];
                     let own = label.expect("a label") as usize;

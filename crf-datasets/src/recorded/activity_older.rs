@@ -150,7 +150,8 @@ mod tests {
 
     /// The trials in room S1 below a good header, or the message.
     fn read(rows: &str) -> Result<Vec<Recording>, String> {
-        let (text, mut time) = (format!("{HEADER}\n{rows}"), 0.0);
+        let text = format!("{HEADER}\n{rows}");
+        let mut time = 0.0;
         let source = ActivityOlder { rooms: vec![Room::S1], ..ActivityOlder::default() };
         let position = |fields: &mut Fields<'_>, trial: &mut Recording| reading(fields, trial, &mut time);
         let trials =

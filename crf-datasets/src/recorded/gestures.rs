@@ -44,14 +44,16 @@ impl Source for Gestures {
 
     fn load(&self, _: &Seed) -> Result<Splits> {
         let videos = table().read(&self.file, |fields| self.video(fields), position)?;
-        let videos_of = |split: &'static str| videos.iter().filter(move |video| video.name.starts_with(split));
+        let videos_of =
+            |split: &'static str| videos.iter().filter(move |video| video.name.starts_with(split));
         for split in ["train", "test"] {
             if videos_of(split).next().is_none() {
                 let (file, set) = (self.file.display(), self.set);
                 return Err(Error::data(format!("{file}: expected {split} videos of set {set}, got none")));
             }
         }
-        let last_label = videos.iter().flat_map(|video| &video.labels).max().map_or(0, |&label| label as usize);
+        let last_label =
+            videos.iter().flat_map(|video| &video.labels).max().map_or(0, |&label| label as usize);
         let schema = Arc::new(Schema::chain(real(channels()), numbered(last_label + 1))?);
         Ok(Splits {
             train: chains(videos_of("train"), &schema)?,
@@ -140,7 +142,8 @@ mod tests {
             &again,
             "f:4:1: expected the rows of a recording next to each other, got `test video 1` again",
         );
-        let error = table().parse(Lines::new("f", &mut "a\tb\n".as_bytes()), |_| Ok(None), position).unwrap_err();
+        let error =
+            table().parse(Lines::new("f", &mut "a\tb\n".as_bytes()), |_| Ok(None), position).unwrap_err();
         assert!(
             error.to_string().starts_with("f:1:1: expected the header `set\tsplit\tvideo\tt\tlabel\tm0"),
             "{error}"
@@ -188,10 +191,11 @@ mod tests {
         let file = std::env::temp_dir().join(format!("gestures-{}.tsv", std::process::id()));
         std::fs::write(&file, format!("{}\n{}", table().header, row("3\ttrain\t1\t0\t3"))).unwrap();
         let message = |set| Gestures { file: file.clone(), set }.load(&Seed::new(1)).unwrap_err().to_string();
-        let (place, messages) = (file.display(), [message(2), message(3)]);
+        let name = file.display();
+        let messages = [message(2), message(3)];
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(messages[0], format!("{place}: expected train videos of set 2, got none"));
-        assert_eq!(messages[1], format!("{place}: expected test videos of set 3, got none"));
+        assert_eq!(messages[0], format!("{name}: expected train videos of set 2, got none"));
+        assert_eq!(messages[1], format!("{name}: expected test videos of set 3, got none"));
     }
 
     #[test]

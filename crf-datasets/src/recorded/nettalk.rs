@@ -200,11 +200,9 @@ fn listed(mut lines: Lines<'_>, numbers: &HashMap<&str, usize>) -> Result<Vec<us
             let number = numbers.get(word.to_lowercase().as_str()).copied();
             let offset = word.as_ptr() as usize - line.text.as_ptr() as usize;
             let number = number.filter(|&number| seen.insert(number));
-            words.push(
-                number.ok_or_else(|| {
-                    line.error(offset, "a word of the dictionary, each once", format!("`{word}`"))
-                })?,
-            );
+            words.push(number.ok_or_else(|| {
+                line.error(offset, "a word of the dictionary, each once", format!("`{word}`"))
+            })?);
         }
         if line.text.ends_with(')') {
             return Ok(words);

@@ -39,5 +39,7 @@ pub(crate) fn with_help(error: Error, help: &str) -> Error {
 
 /// Error about a file that cannot be read, with what would help.
 pub(crate) fn unreadable(file: &str, why: &str, help: &str) -> Error {
-    Error::data(format!("cannot read `{file}`: {why}; set CRF_DATA to the directory that holds the file{help}"))
+    Error::data(format!(
+        "cannot read `{file}`: {why}; set CRF_DATA to the directory that holds the file{help}"
+    ))
 }

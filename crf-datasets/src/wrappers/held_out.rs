@@ -90,7 +90,8 @@ impl Source for HeldOut {
         let Splits { mut train, mut holdout, test } = self.source.load(seed)?;
         if self.of == Origin::All {
             let schema = train.schema().clone();
-            train = concatenated([Some(&train), holdout.as_ref(), Some(&test)].into_iter().flatten(), &schema)?;
+            train =
+                concatenated([Some(&train), holdout.as_ref(), Some(&test)].into_iter().flatten(), &schema)?;
             holdout = None;
         }
         let all = train;
@@ -194,9 +195,10 @@ mod tests {
             assert_eq!(train.len(), n + test.n_positions());
             let places = (0..test.len()).flat_map(|i| (0..test.range(i).len()).map(move |t| (i, t)));
             for ((i, t), leaked) in places.zip(n..) {
-                let (of, one) = (test.sequence(i), train.sequence(leaked));
-                assert_eq!(one.labels(), &of.labels()[t..=t]);
-                assert_eq!(one.real(0), &of.real(0)[t..=t]);
+                let whole = test.sequence(i);
+                let one = train.sequence(leaked);
+                assert_eq!(one.labels(), &whole.labels()[t..=t]);
+                assert_eq!(one.real(0), &whole.real(0)[t..=t]);
                 assert_eq!(train.shape(leaked).n_edges(), 0);
                 assert_eq!(train.shape(leaked).kind(0), test.shape(i).kind(t));
             }

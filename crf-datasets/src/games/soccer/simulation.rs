@@ -54,10 +54,10 @@ pub(crate) struct SoccerGame<'a> {
     ball: Body,
     state: Ball,
     tracker: Tracker,
-    roles: Vec<PlayerRole>,      // [robots]
-    spots: Vec<Vector>,    // [robots] targets of supporters
-    desired: Vec<Vector>,  // [robots] velocities
-    frames_to_plan: usize, // until roles are assigned again
+    roles: Vec<PlayerRole>, // [robots]
+    spots: Vec<Vector>,     // [robots] targets of supporters
+    desired: Vec<Vector>,   // [robots] velocities
+    frames_to_plan: usize,  // until roles are assigned again
 }
 
 impl<'a> SoccerGame<'a> {
@@ -156,9 +156,8 @@ impl<'a> SoccerGame<'a> {
                 let had = free.iter().position(|&robot| robot == with_ball).map(|k| free.remove(k));
                 roles.extend(had.map(|robot| (robot, PlayerRole::Attacker)));
             }
-            None => {
-                roles.extend(Self::take_nearest(&mut free, distance_to(ball)).map(|r| (r, PlayerRole::Attacker)))
-            }
+            None => roles
+                .extend(Self::take_nearest(&mut free, distance_to(ball)).map(|r| (r, PlayerRole::Attacker))),
         }
         roles.extend(Self::take_nearest(&mut free, distance_to(goal)).map(|r| (r, PlayerRole::Defender)));
         if ours {

@@ -7,7 +7,7 @@ use crate::games::game::{Game, frames};
 use crate::games::motion::Body;
 use crate::games::plane::{Area, Vector, quadrant};
 use crate::games::sensing::Tracker;
-use crate::games::tag::{TargetScheme, Tag};
+use crate::games::tag::{Tag, TargetScheme};
 
 /// State of a game of tag between two frames.
 #[derive(Debug)]
@@ -85,7 +85,8 @@ impl<'a> TagGame<'a> {
 
     /// Desired velocity of the seeker, which tags the nearest robot if it is within reach.
     fn chase(&mut self) -> Vector {
-        let (Tag { motion, reach, rate, .. }, seen) = (self.rules, self.tracker.seen());
+        let Tag { motion, reach, rate, .. } = self.rules;
+        let seen = self.tracker.seen();
         let from = seen[self.seeker];
         let others = (0..seen.len()).filter(|&robot| robot != self.seeker);
         let others = others.map(|robot| (robot, (seen[robot] - from).norm()));
@@ -100,7 +101,8 @@ impl<'a> TagGame<'a> {
     /// Desired velocity of a passive robot.
     fn wander(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         let Tag { motion, arrival, dwell, rate, .. } = self.rules;
-        let (from, mut errand) = (self.tracker.seen()[robot], self.errands[robot]);
+        let from = self.tracker.seen()[robot];
+        let mut errand = self.errands[robot];
         if errand.stay.is_none() && (errand.target - from).norm() <= *arrival {
             let mean_times: f64 = Exp1.sample(rng);
             errand.stay = Some(frames(dwell * mean_times, *rate));

@@ -95,7 +95,8 @@ pub(crate) fn read(file: &Path, directory: Option<OsString>) -> Result<Vec<(Row,
     );
     let path = data_dir::locate(file, directory, &help)?;
     let name = path.display().to_string();
-    let text = std::fs::read(&path).map_err(|error| data_dir::unreadable(&name, &error.to_string(), &help))?;
+    let text =
+        std::fs::read(&path).map_err(|error| data_dir::unreadable(&name, &error.to_string(), &help))?;
     parse(&name, &text)
 }
 

@@ -1,6 +1,6 @@
-//! What formats refuse, each with its message.
+//! Texts and data that formats refuse, each with its message.
 use crate::common::{batches, read, write};
-use crf_datasets::{Separator, Conll, Crfsuite, Csv, Format, Jsonl};
+use crf_datasets::{Conll, Crfsuite, Csv, Format, Jsonl, Separator};
 
 #[track_caller]
 fn refused(format: &dyn Format, text: impl AsRef<[u8]>, message: &str) {

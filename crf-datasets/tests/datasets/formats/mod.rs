@@ -1,3 +1,4 @@
+//! Tests of the file formats.
 mod files;
 mod format_faults;
 mod formats;

@@ -1,6 +1,6 @@
-//! Games of robots under any settings that are not refused.
+//! Games of robots with arbitrary valid settings.
 use crf_core::{Seed, Source};
-use crf_datasets::{TargetScheme, Motion, Sensing, Size, Soccer, Tag};
+use crf_datasets::{Motion, Sensing, Size, Soccer, Tag, TargetScheme};
 use proptest::prelude::*;
 
 const SCHEMES: [TargetScheme; 2] = [TargetScheme::Hourglass, TargetScheme::Unconstrained];

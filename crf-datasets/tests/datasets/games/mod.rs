@@ -1,3 +1,4 @@
+//! Tests of the games of robots.
 mod games;
 mod soccer;
 mod tag;
