@@ -2,6 +2,7 @@
 //!
 //! `cargo run -p crf-datasets --example read -- FORMAT FILE`, where FORMAT is the tag of a format, or a table with its
 //! settings: `crfsuite`, `'{type = "csv", symbolic = ["word"]}'`. FILE may be compressed with gzip; `-` is the standard input.
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crf_datasets::Format;
@@ -12,8 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [format, file] = args.as_slice() else { return Err("usage: read FORMAT FILE".into()) };
     // A format is a plugin: the tag in `type` chooses it, the other keys are its settings.
     let table = if format.starts_with('{') { format.clone() } else { format!("{{ type = {format:?} }}") };
-    let mut config: std::collections::BTreeMap<String, Box<dyn Format>> =
-        toml::from_str(&format!("format = {table}"))?;
+    let mut config: BTreeMap<String, Box<dyn Format>> =
+        toml::from_str(&format!("format = {table}")).map_err(|error| error.to_string())?;
     let format = config.remove("format").ok_or("no format")?;
     format.check()?;
 

@@ -1,4 +1,4 @@
 //! Tests of the games of robots.
-mod games;
+mod any_settings;
 mod soccer;
 mod tag;
