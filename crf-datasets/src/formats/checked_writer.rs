@@ -3,7 +3,7 @@ use std::io;
 
 use crf_core::{Channel, ChannelKind, Dataset, Error, Result};
 
-/// What every format asks of data before and while it writes them.
+/// Checks before and while data are written: refuses data that the format cannot hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckedWriter<'a> {
     pub(crate) tag: &'static str,
@@ -11,22 +11,22 @@ pub(crate) struct CheckedWriter<'a> {
 }
 
 impl<'a> CheckedWriter<'a> {
-    /// For a format of chains: refuses graphs.
+    /// Checks for a format of chains: refuses graphs.
     pub(crate) fn chains(tag: &'static str, data: &'a Dataset) -> Result<Self> {
-        let outlet = CheckedWriter::graphs(tag, data)?;
-        if data.is_chains() { Ok(outlet) } else { Err(outlet.cannot("hold graphs; `jsonl` can")) }
+        let writer = CheckedWriter::graphs(tag, data)?;
+        if data.is_chains() { Ok(writer) } else { Err(writer.cannot("hold graphs; `jsonl` can")) }
     }
 
-    /// For a format of graphs: refuses several kinds of node.
+    /// Checks for a format of graphs: refuses several kinds of node.
     pub(crate) fn graphs(tag: &'static str, data: &'a Dataset) -> Result<Self> {
-        let outlet = CheckedWriter { tag, data };
+        let writer = CheckedWriter { tag, data };
         match data.schema().kinds() {
-            [_] => Ok(outlet),
-            kinds => Err(outlet.cannot(&format!("hold {} kinds of node; no format can", kinds.len()))),
+            [_] => Ok(writer),
+            kinds => Err(writer.cannot(&format!("hold {} kinds of node; no format can", kinds.len()))),
         }
     }
 
-    /// Refuses everything but one bag channel.
+    /// Refuses channels other than a single bag.
     pub(crate) fn one_bag(&self) -> Result<()> {
         match self.data.schema().channels() {
             [Channel { kind: ChannelKind::Bag(_), .. }] => Ok(()),
@@ -39,7 +39,7 @@ impl<'a> CheckedWriter<'a> {
         }
     }
 
-    /// Refuses what a format of plain rows has no place for: weights and empty sequences.
+    /// Refuses weights and empty sequences, which plain rows cannot hold.
     pub(crate) fn plain_rows(&self) -> Result<()> {
         self.no_empty_sequence()?;
         match (0..self.data.len()).find(|&i| self.data.weight(i) != 1.0) {
@@ -60,7 +60,7 @@ impl<'a> CheckedWriter<'a> {
         }
     }
 
-    /// A channel of a kind that the format does not have.
+    /// Error about a channel of a kind that the format cannot hold.
     pub(crate) fn cannot_hold(&self, channel: &Channel) -> Error {
         let others = match channel.kind {
             ChannelKind::Real => "`csv` can",
@@ -70,52 +70,61 @@ impl<'a> CheckedWriter<'a> {
         self.cannot(&format!("hold channel `{}` of {}; {others}", channel.name, channel.kind.holds()))
     }
 
-    /// An error in sequence `i` at position `t`.
-    pub(crate) fn at(&self, i: usize, t: usize, what: impl Display) -> Error {
+    /// Error about position `t` of sequence `i`.
+    pub(crate) fn error_at(&self, i: usize, t: usize, what: impl Display) -> Error {
         self.cannot(&what.to_string()).at(format!("sequence {}, position {}", i + 1, t + 1))
     }
 
-    /// The name of a symbol; one that the schema does not have was forgotten when it was read.
-    pub(crate) fn symbol(&self, i: usize, t: usize, channel: usize, number: u32) -> Result<&'a str> {
+    /// Name of a symbol. A symbol that is not in the schema is an error: its name was not kept.
+    pub(crate) fn symbol(&self, i: usize, t: usize, channel: usize, index: u32) -> Result<&'a str> {
         let Channel { name, kind } = &self.data.schema().channels()[channel];
-        match kind.alphabet().filter(|alphabet| (number as usize) < alphabet.len()) {
-            Some(alphabet) => Ok(alphabet.name(number)),
+        match kind.alphabet().filter(|alphabet| (index as usize) < alphabet.len()) {
+            Some(alphabet) => Ok(alphabet.name(index)),
             None => {
                 let what =
                     format!("write a symbol that channel `{name}` does not know; read without a schema");
-                Err(self.at(i, t, what))
+                Err(self.error_at(i, t, what))
             }
         }
     }
 
-    /// The label at a position.
+    /// Label at a position; `None` if unknown.
     pub(crate) fn label(&self, i: usize, t: usize) -> Option<&'a str> {
         self.data.sequence(i).labels()[t].map(|label| self.data.label_name(0, label))
     }
 
-    /// The label at a position, or an empty text for an unknown one: no label may then have an empty name.
+    /// Label at a position, or an empty text if it is unknown; refuses labels with an empty name.
     pub(crate) fn label_or_empty(&self, i: usize, t: usize) -> Result<&'a str> {
         match self.label(i, t) {
-            Some("") => Err(self.at(i, t, "hold a label with an empty name, which would be read as unknown")),
+            Some("") => {
+                Err(self.error_at(i, t, "hold a label with an empty name, which would be read as unknown"))
+            }
             label => Ok(label.unwrap_or_default()),
         }
     }
 
-    /// Refuses a name that holds one of the given characters; `others` says which format can.
-    pub(crate) fn free_of(&self, i: usize, t: usize, name: &str, bad: &[char], others: &str) -> Result<()> {
-        match name.chars().find(|c| bad.contains(c)) {
-            Some(c) => Err(self.at(i, t, format!("hold {c:?} in the name {name:?}{others}"))),
+    /// Refuses a name that holds one of the given characters; `others` says which format can hold it.
+    pub(crate) fn refuse_chars(
+        &self,
+        i: usize,
+        t: usize,
+        name: &str,
+        forbidden: &[char],
+        others: &str,
+    ) -> Result<()> {
+        match name.chars().find(|c| forbidden.contains(c)) {
+            Some(c) => Err(self.error_at(i, t, format!("hold {c:?} in the name {name:?}{others}"))),
             None => Ok(()),
         }
     }
 
-    /// What the format cannot do.
+    /// Error about something that the format cannot do.
     pub(crate) fn cannot(&self, what: &str) -> Error {
         Error::Unsupported { tag: self.tag, what: format!("cannot {what}") }
     }
 }
 
-/// A failed write.
-pub(crate) fn unwritten(source: io::Error) -> Error {
+/// Error of a failed write.
+pub(crate) fn write_error(source: io::Error) -> Error {
     Error::Io { path: "output".into(), source }
 }

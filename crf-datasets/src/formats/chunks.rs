@@ -1,17 +1,17 @@
 use std::io::BufRead;
-use std::mem::take;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{Dataset, Error, Result, Schema};
 use rayon::prelude::*;
 
-use crate::formats::format::{Format, Text};
+use crate::formats::format::Format;
+use crate::text::input::Text;
 
-/// Where a text can be cut into pieces that are read each on its own.
+/// Boundary at which a text can be split into chunks that are read independently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkBoundary {
-    /// Nowhere.
+    /// Nowhere: the text is read as a whole.
     Nowhere,
     /// After each blank line.
     AfterBlankLines,
@@ -19,20 +19,22 @@ pub enum ChunkBoundary {
     AfterLines,
 }
 
-/// How many pieces a batch has, so that all cores have some even when pieces differ.
-const PIECES: usize = 16;
+/// Number of chunks per batch: enough that all cores have work even if chunks differ in cost.
+const CHUNKS_PER_BATCH: usize = 16;
 
-/// Whole sequences of a text, and how many lines of it come before them.
+/// Lines of a text that hold whole sequences.
 struct TextChunk {
-    before: usize,
-    lines: Vec<u8>,
+    /// Number of lines of the text before the chunk.
+    lines_before: usize,
+    bytes: Vec<u8>,
+    n_lines: usize,
 }
 
 impl dyn Format + '_ {
     /// Reads sequences on all cores, if the format allows it: [`Format::read`] for a known schema.
     ///
-    /// A batch comes as several datasets; those before an error still come.
-    pub fn read_in_pieces(
+    /// A batch comes as several datasets. The datasets before an error are still emitted.
+    pub fn read_in_chunks(
         &self,
         name: &str,
         from: &mut dyn BufRead,
@@ -40,58 +42,67 @@ impl dyn Format + '_ {
         batch: usize,
         emit: &mut dyn FnMut(Vec<Dataset>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        if self.cut() == ChunkBoundary::Nowhere {
+        let boundary = self.chunk_boundary();
+        if boundary == ChunkBoundary::Nowhere {
             return self.read(Text::new(name, from), Some(schema), batch, &mut |data| emit(vec![data]));
         }
-        let (mut n_lines, mut any, mut more) = (0, false, true);
-        while more {
-            let (mut pieces, mut n) = (Vec::new(), 0);
-            while more && n < batch.max(1) {
-                let piece = next_piece(self.cut(), n_lines, batch.div_ceil(PIECES), from);
-                let (piece, read) = piece.map_err(|source| Error::Io { path: name.into(), source })?;
-                more = read > 0;
-                n += read;
-                n_lines += read;
-                pieces.push(piece);
+        let mut lines_before = 0;
+        let mut any = false;
+        let mut at_end = false;
+        while !at_end {
+            let mut chunks = Vec::new();
+            let mut n_lines = 0;
+            while !at_end && n_lines < batch.max(1) {
+                let chunk =
+                    next_chunk(boundary, lines_before + n_lines, batch.div_ceil(CHUNKS_PER_BATCH), from)
+                        .map_err(|source| Error::Io { path: name.into(), source })?;
+                at_end = chunk.n_lines == 0;
+                n_lines += chunk.n_lines;
+                chunks.push(chunk);
             }
-            let read: Vec<Result<Vec<Dataset>>> =
-                pieces.into_par_iter().map(|piece| read_chunk(self, name, &piece, schema)).collect();
-            let mut whole = Vec::new();
-            let failed = read.into_iter().try_for_each(|data| {
-                whole.extend(data?);
+            lines_before += n_lines;
+            let results: Vec<Result<Vec<Dataset>>> =
+                chunks.into_par_iter().map(|chunk| read_chunk(self, name, &chunk, schema)).collect();
+            let mut datasets = Vec::new();
+            let outcome = results.into_iter().try_for_each(|read| {
+                datasets.extend(read?);
                 Ok(())
             });
-            any |= !whole.is_empty();
-            let next = emit(take(&mut whole))?;
-            failed?;
+            any |= !datasets.is_empty();
+            let next = emit(datasets)?;
+            outcome?;
             if next.is_break() {
                 return Ok(());
             }
         }
+        if any {
+            return Ok(());
+        }
         // Without a sequence, the format says what is missing.
-        let end = Text { name, from, before: n_lines, piece: false };
-        if any { Ok(()) } else { self.read(end, Some(schema), batch, &mut |_| Ok(ControlFlow::Continue(()))) }
+        let end = Text { name, from, lines_before, is_chunk: false };
+        self.read(end, Some(schema), batch, &mut |_| Ok(ControlFlow::Continue(())))
     }
 }
 
-/// The next piece of at least so many lines that are not blank, and how many lines it has.
-fn next_piece(
-    cut: ChunkBoundary,
-    before: usize,
-    least: usize,
+/// The next chunk, with at least `min_filled` lines that are not blank; one without lines at the end of the text.
+fn next_chunk(
+    boundary: ChunkBoundary,
+    lines_before: usize,
+    min_filled: usize,
     from: &mut dyn BufRead,
-) -> std::io::Result<(TextChunk, usize)> {
-    let (mut piece, mut n_lines, mut filled) = (TextChunk { before, lines: Vec::new() }, 0, 0);
+) -> std::io::Result<TextChunk> {
+    let mut chunk = TextChunk { lines_before, bytes: Vec::new(), n_lines: 0 };
+    let mut n_filled = 0;
     loop {
-        let start = piece.lines.len();
-        if from.read_until(b'\n', &mut piece.lines)? == 0 {
-            return Ok((piece, n_lines));
+        let start = chunk.bytes.len();
+        if from.read_until(b'\n', &mut chunk.bytes)? == 0 {
+            return Ok(chunk);
         }
-        n_lines += 1;
-        let blank = piece.lines[start..].trim_ascii().is_empty();
-        filled += usize::from(!blank);
-        if filled >= least.max(1) && (blank || cut == ChunkBoundary::AfterLines) {
-            return Ok((piece, n_lines));
+        chunk.n_lines += 1;
+        let is_blank = chunk.bytes[start..].trim_ascii().is_empty();
+        n_filled += usize::from(!is_blank);
+        if n_filled >= min_filled.max(1) && (is_blank || boundary == ChunkBoundary::AfterLines) {
+            return Ok(chunk);
         }
     }
 }
@@ -99,14 +110,14 @@ fn next_piece(
 fn read_chunk(
     format: &dyn Format,
     name: &str,
-    piece: &TextChunk,
+    chunk: &TextChunk,
     schema: &Arc<Schema>,
 ) -> Result<Vec<Dataset>> {
-    let mut all = Vec::new();
-    let text = Text { name, from: &mut &*piece.lines, before: piece.before, piece: true };
+    let mut datasets = Vec::new();
+    let text = Text { name, from: &mut &*chunk.bytes, lines_before: chunk.lines_before, is_chunk: true };
     format.read(text, Some(schema), usize::MAX, &mut |data| {
-        all.push(data);
+        datasets.push(data);
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(all)
+    Ok(datasets)
 }

@@ -6,26 +6,28 @@ use crf_core::{Dataset, Result, Schema, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::formats::checked_writer::{CheckedWriter, unwritten};
+use crate::formats::checked_writer::{CheckedWriter, write_error};
 use crate::formats::chunks::ChunkBoundary;
 use crate::formats::dataset_sink::{DatasetSink, attributes};
-use crate::formats::format::{Format, Text};
+use crate::formats::format::Format;
+use crate::text::fields::finite;
+use crate::text::input::Text;
 use crate::text::lines::{Line, Lines};
 
-/// Lines of a label and attributes with TABs between, as CRFsuite reads them.
+/// Lines of a label and attributes, separated by TABs, as CRFsuite reads them.
 ///
-/// A blank line ends a sequence. An attribute is a name, or a name and a value as in `name:2.5`; the value is
-/// 1 when left out, and an attribute that comes twice counts twice. In names `\:` stands for a colon and `\\`
-/// for a backslash; other backslashes stand for themselves. An empty label is an unknown one. A line
-/// `@weight:2.5` sets how much its sequence counts. The attributes are the bag channel `attributes`.
+/// A blank line ends a sequence. An attribute is a name, or a name with a value as in `name:2.5`. The value is
+/// 1 if omitted, and values of a repeated attribute add up. In names `\:` stands for a colon and `\\`
+/// for a backslash; other backslashes stand for themselves. An empty label is an unknown label. A line
+/// `@weight:2.5` sets the weight of its sequence. The attributes are the bag channel `attributes`.
 ///
-/// Deviations from CRFsuite: fields end at TABs only, so names may hold spaces; `#` begins no comment; a
-/// colon in a label need not be escaped; a TAB at the end of a line is ignored, and any other empty field is
-/// an error, as is a value that is no finite number.
+/// Deviations from CRFsuite: fields end at TABs only, so names may hold spaces. `#` begins no comment. A
+/// colon in a label need not be escaped. A TAB at the end of a line is ignored, and any other empty field is
+/// an error. A value that is not a finite number is an error too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Crfsuite {
-    /// Whether the first field of a line is its label; otherwise all fields are attributes.
+    /// True if the first field of a line is its label; otherwise all fields are attributes.
     pub labelled: bool,
 }
 
@@ -37,9 +39,9 @@ impl Default for Crfsuite {
 
 crf_core::plugin!("format", Crfsuite, "crfsuite");
 
-/// Begins a line that holds the weight of its sequence.
+/// Prefix of a line that holds the weight of its sequence.
 const WEIGHT: &str = "@weight:";
-/// What no name can hold.
+/// Characters that no name can hold.
 const SEPARATORS: [char; 4] = ['\t', '\n', '\r', '\0'];
 const POSITIONS: &str = "positions after the weight";
 
@@ -57,12 +59,14 @@ impl Format for Crfsuite {
         emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let mut sink = DatasetSink::new(text.name, attributes(), schema, batch, emit)?;
-        let mut lines = Lines::of(text);
-        let (mut bag, mut unescaped, mut weight) = (Vec::new(), String::new(), None);
+        let mut lines = Lines::from_text(text);
+        let mut bag = Vec::new();
+        let mut unescaped = String::new();
+        let mut weight = None;
         loop {
             let line = lines.next()?;
             let Some(line) = line.filter(|line| !line.text.is_empty()) else {
-                if sink.open() > 0 && sink.end(weight.take().unwrap_or(1.0))?.is_break() {
+                if sink.n_open() > 0 && sink.end_chain(weight.take().unwrap_or(1.0))?.is_break() {
                     return Ok(());
                 }
                 match line {
@@ -74,12 +78,12 @@ impl Format for Crfsuite {
             if let Some(value) = weight_of(line.text) {
                 let want = "a finite weight of at least 0";
                 let got = format!("`{value}`");
-                let value = number(value).filter(|&value| value >= 0.0);
+                let value = finite(value).filter(|&value| value >= 0.0);
                 weight = Some(value.ok_or_else(|| line.error(WEIGHT.len(), want, got))?);
                 continue;
             }
             let text = line.text.strip_suffix('\t').unwrap_or(line.text);
-            let (label, mut at) = if self.labelled {
+            let (label, mut offset) = if self.labelled {
                 let end = text.find('\t').unwrap_or(text.len());
                 let label = unescape(&text[..end], &mut unescaped);
                 ((!label.is_empty()).then(|| sink.label(label)), end + 1)
@@ -87,49 +91,59 @@ impl Format for Crfsuite {
                 (None, if text.is_empty() { 1 } else { 0 })
             };
             bag.clear();
-            while at <= text.len() {
-                let (attribute, end) = attribute(&line, text, at, &mut unescaped, &mut sink)?;
+            while offset <= text.len() {
+                let (attribute, end) = attribute(&line, text, offset, &mut unescaped, &mut sink)?;
                 bag.push(attribute);
-                at = end + 1;
+                offset = end + 1;
             }
             sink.push(&[Value::Bag(&bag)], label)?;
         }
         if weight.is_some() {
-            return Err(lines.end().error(0, POSITIONS, "the end of the file"));
+            return Err(lines.last().error(0, POSITIONS, "the end of the file"));
         }
-        sink.finish(|| lines.no_sequence())
+        sink.finish(|| lines.require_sequence())
     }
 
-    fn cut(&self) -> ChunkBoundary {
+    fn chunk_boundary(&self) -> ChunkBoundary {
         ChunkBoundary::AfterBlankLines
     }
 
+    fn without_labels(&self) -> Option<(&'static str, Box<dyn Format>)> {
+        let unlabelled = || Box::new(Crfsuite { labelled: false }) as Box<dyn Format>;
+        self.labelled.then(|| ("format.labelled=false", unlabelled()))
+    }
+
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = CheckedWriter::chains("crfsuite", data)?;
-        outlet.one_bag()?;
-        outlet.no_empty_sequence()?;
-        let (mut line, mut bag) = (String::new(), Vec::new());
+        let writer = CheckedWriter::chains("crfsuite", data)?;
+        writer.one_bag()?;
+        writer.no_empty_sequence()?;
+        let mut line = String::new();
+        let mut bag = Vec::new();
         for i in 0..data.len() {
             if data.weight(i) != 1.0 {
-                writeln!(to, "{WEIGHT}{:?}", data.weight(i)).map_err(unwritten)?;
+                writeln!(to, "{WEIGHT}{:?}", data.weight(i)).map_err(write_error)?;
             }
             for t in 0..data.range(i).len() {
                 line.clear();
                 bag.clear();
                 if self.labelled {
-                    let label = outlet.label_or_empty(i, t)?;
-                    outlet.free_of(i, t, label, &SEPARATORS, "; `jsonl` can")?;
+                    let label = writer.label_or_empty(i, t)?;
+                    writer.refuse_chars(i, t, label, &SEPARATORS, "; `jsonl` can")?;
                     escape(label, &mut line);
                     line.push('\t');
                 }
                 data.sequence(i).for_each_in_bag(0, t, |attribute, value| bag.push((attribute, value)));
                 for &(attribute, value) in &bag {
-                    let name = outlet.symbol(i, t, 0, attribute)?;
-                    outlet.free_of(i, t, name, &SEPARATORS, "; `jsonl` can")?;
+                    let name = writer.symbol(i, t, 0, attribute)?;
+                    writer.refuse_chars(i, t, name, &SEPARATORS, "; `jsonl` can")?;
                     if name.is_empty()
                         || (!self.labelled && weight_of(&format!("{name}:")).is_some() && bag.len() == 1)
                     {
-                        return Err(outlet.at(i, t, format!("hold the name {name:?} here; `jsonl` can")));
+                        return Err(writer.error_at(
+                            i,
+                            t,
+                            format!("hold the name {name:?} here; `jsonl` can"),
+                        ));
                     }
                     escape(name, &mut line);
                     if value != 1.0 {
@@ -137,22 +151,22 @@ impl Format for Crfsuite {
                     }
                     line.push('\t');
                 }
-                // The last TAB stays where the line would be a blank one without it.
+                // The last TAB stays if the line would be blank without it.
                 if line.len() > 1 {
                     line.pop();
                 } else if line.is_empty() {
                     line.push('\t');
                 }
                 line.push('\n');
-                to.write_all(line.as_bytes()).map_err(unwritten)?;
+                to.write_all(line.as_bytes()).map_err(write_error)?;
             }
-            to.write_all(b"\n").map_err(unwritten)?;
+            to.write_all(b"\n").map_err(write_error)?;
         }
         Ok(())
     }
 }
 
-/// The attribute that begins at byte `start`, and the byte at which its field ends.
+/// The attribute at byte offset `start`, and the offset at which its field ends.
 #[inline]
 fn attribute(
     line: &Line<'_>,
@@ -161,15 +175,15 @@ fn attribute(
     unescaped: &mut String,
     sink: &mut DatasetSink<'_>,
 ) -> Result<((u32, f64), usize)> {
-    let from = |at: usize, stop: fn(u8) -> bool| {
-        text.as_bytes()[at..].iter().position(|&byte| stop(byte)).map_or(text.len(), |n| at + n)
+    let find = |from: usize, stop: fn(u8) -> bool| {
+        text.as_bytes()[from..].iter().position(|&byte| stop(byte)).map_or(text.len(), |n| from + n)
     };
-    let mut end = from(start, |byte| matches!(byte, b'\t' | b':' | b'\\'));
+    let mut end = find(start, |byte| matches!(byte, b'\t' | b':' | b'\\'));
     let mut escaped = false;
     while text.as_bytes().get(end) == Some(&b'\\') {
         escaped = true;
         let pair = matches!(text.as_bytes().get(end + 1), Some(b':' | b'\\'));
-        end = from(end + 1 + usize::from(pair), |byte| matches!(byte, b'\t' | b':' | b'\\'));
+        end = find(end + 1 + usize::from(pair), |byte| matches!(byte, b'\t' | b':' | b'\\'));
     }
     if end == start {
         return Err(line.error(start, "the name of an attribute", "an empty one"));
@@ -180,39 +194,37 @@ fn attribute(
     if text.as_bytes().get(end) != Some(&b':') {
         return Ok(((symbol, 1.0), end));
     }
-    let stop = from(end + 1, |byte| byte == b'\t');
+    let stop = find(end + 1, |byte| byte == b'\t');
     let want = "a finite number after `:` (a colon in a name is `\\:`)";
-    let value = number(&text[end + 1..stop]);
+    let value = finite(&text[end + 1..stop]);
     let value = value.ok_or_else(|| line.error(end + 1, want, format!("`{}`", &text[end + 1..stop])))?;
     Ok(((symbol, value), stop))
 }
 
-/// What a line says about the weight of its sequence.
+/// Text of the weight in a weight line; `None` for other lines.
 fn weight_of(line: &str) -> Option<&str> {
     line.strip_prefix(WEIGHT).filter(|value| !value.contains('\t'))
 }
 
-fn number(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|value: &f64| value.is_finite())
-}
-
+/// Replaces `\:` by a colon and `\\` by a backslash.
 fn unescape<'a>(name: &'a str, buffer: &'a mut String) -> &'a str {
     if !name.contains('\\') {
         return name;
     }
     buffer.clear();
     let mut rest = name;
-    while let Some(at) = rest.find('\\') {
-        let pair = matches!(rest.as_bytes().get(at + 1), Some(b':' | b'\\'));
+    while let Some(offset) = rest.find('\\') {
+        let pair = matches!(rest.as_bytes().get(offset + 1), Some(b':' | b'\\'));
         let skip = usize::from(pair);
-        buffer.push_str(&rest[..at]);
-        buffer.push_str(&rest[at + skip..at + skip + 1]);
-        rest = &rest[at + skip + 1..];
+        buffer.push_str(&rest[..offset]);
+        buffer.push_str(&rest[offset + skip..offset + skip + 1]);
+        rest = &rest[offset + skip + 1..];
     }
     buffer.push_str(rest);
     buffer
 }
 
+/// Inverse of [`unescape`]; appends to `line`.
 fn escape(name: &str, line: &mut String) {
     for c in name.chars() {
         if matches!(c, ':' | '\\') {

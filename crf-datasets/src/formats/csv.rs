@@ -1,8 +1,8 @@
-use std::ops::ControlFlow;
 mod line_feed;
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crf_core::{Channel, ChannelKind, Dataset, Error, Result, Schema, Value, require};
@@ -10,36 +10,43 @@ use csv::{ByteRecord, QuoteStyle, ReaderBuilder, WriterBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::formats::checked_writer::{CheckedWriter, unwritten};
+use crate::formats::checked_writer::{CheckedWriter, write_error};
 use crate::formats::csv::line_feed::LineFeed;
 use crate::formats::dataset_sink::DatasetSink;
-use crate::formats::format::{Format, Text};
+use crate::formats::format::Format;
+use crate::text::fields::finite;
+use crate::text::input::Text;
 use crate::text::lines::Lines;
 
-/// A table with a header line, a row a position: CSV, or TSV with `separator = "\t"`.
+/// Table with a header line and one row per position: CSV, or TSV with `separator = "\t"`.
 ///
-/// Every column is a channel of numbers unless a setting says otherwise. Fields may stand in double quotes.
-/// With a model, columns are found by their names and may stand in any order.
+/// Every column is a channel of numbers unless a setting says otherwise. Fields may be in double quotes.
+/// With a model, columns are found by their names and may be in any order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Csv {
-    /// The character between fields.
+    /// Character between fields.
     pub separator: char,
-    /// The column that tells sequences apart: rows next to each other with one value are a sequence. When
-    /// left out, the whole table is one sequence.
+    /// Column that identifies the sequence: adjacent rows with the same value are one sequence. If
+    /// omitted, the whole table is one sequence.
     pub sequence: Option<String>,
-    /// The column of labels, in which an empty field is an unknown label; empty when there is none.
+    /// Column of labels, in which an empty field is an unknown label. If empty, the table has no labels.
     pub label: String,
     /// Columns of symbols.
     pub symbolic: Vec<String>,
-    /// Columns to leave out.
+    /// Columns to ignore.
     pub ignore: Vec<String>,
 }
 
 impl Default for Csv {
     fn default() -> Self {
-        let (symbolic, ignore) = (Vec::new(), Vec::new());
-        Csv { separator: ',', sequence: None, label: "label".to_owned(), symbolic, ignore }
+        Csv {
+            separator: ',',
+            sequence: None,
+            label: "label".to_owned(),
+            symbolic: Vec::new(),
+            ignore: Vec::new(),
+        }
     }
 }
 
@@ -77,44 +84,45 @@ impl Format for Csv {
         emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let name = text.name;
-        let feed = LineFeed::new(Lines::of(text));
+        let feed = LineFeed::new(Lines::from_text(text));
         let mut table = ReaderBuilder::new()
             .delimiter(self.separator as u8)
             .has_headers(false)
             .flexible(true)
             .from_reader(feed);
         let mut row = ByteRecord::new();
-        if !table.read_byte_record(&mut row).map_err(broken)? {
-            return table.get_ref().lines().no_sequence();
+        if !table.read_byte_record(&mut row).map_err(table_error)? {
+            return table.get_ref().lines().require_sequence();
         }
         let layout = self.layout(name, &row, schema)?;
         let mut sink = DatasetSink::new(name, layout.channels(), schema, batch, emit)?;
         let mut values = Vec::new();
-        let (mut sequence, mut done) = (None, HashSet::new());
-        while table.read_byte_record(&mut row).map_err(broken)? {
+        let mut sequence = None;
+        let mut done = HashSet::new();
+        while table.read_byte_record(&mut row).map_err(table_error)? {
             let line = table.get_ref().line(row.position().map_or(1, |position| position.line()));
             let wrong = |column: &str, want: &str, got: String| {
                 Err(Error::data(format!("{name}:{line}:{column}: expected {want}, got {got}")))
             };
-            let width = layout.header.len();
-            if row.len() != width {
+            let n_columns = layout.header.len();
+            if row.len() != n_columns {
                 return match layout.header.get(row.len()) {
                     Some(column) => wrong(column, "a field", "the end of the line".to_owned()),
                     None => wrong(
-                        &(width + 1).to_string(),
-                        &format!("{width} fields as in the header"),
+                        &(n_columns + 1).to_string(),
+                        &format!("{n_columns} fields as in the header"),
                         row.len().to_string(),
                     ),
                 };
             }
-            // Lines were UTF-8, and separators are ASCII: so are fields.
+            // Lines are checked to be UTF-8 and separators are ASCII, so fields are UTF-8.
             let field = |c: usize| std::str::from_utf8(&row[c]).unwrap_or_default();
             if let Some(c) = layout.sequence
                 && sequence.as_deref() != Some(field(c))
             {
-                if let Some(before) = sequence.replace(field(c).to_owned()) {
-                    done.insert(before);
-                    if sink.end(1.0)?.is_break() {
+                if let Some(previous) = sequence.replace(field(c).to_owned()) {
+                    done.insert(previous);
+                    if sink.end_chain(1.0)?.is_break() {
                         return Ok(());
                     }
                 }
@@ -125,13 +133,12 @@ impl Format for Csv {
             }
             values.clear();
             for (k, column) in layout.columns.iter().enumerate() {
-                let text = field(column.at);
+                let text = field(column.index);
                 values.push(if column.symbolic {
                     Value::Symbol(sink.symbol(k, text))
                 } else {
-                    let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
-                    let Some(number) = number else {
-                        let name = &layout.header[column.at];
+                    let Some(number) = finite(text.trim()) else {
+                        let name = &layout.header[column.index];
                         let got =
                             format!("`{text}`; list `{name}` under `symbolic` or `ignore` if it holds none");
                         return wrong(name, "a finite number", got);
@@ -143,24 +150,29 @@ impl Format for Csv {
             let label = label.map(|label| sink.label(label));
             sink.push(&values, label)?;
         }
-        if sink.open() > 0 {
-            let _ = sink.end(1.0)?;
+        if sink.n_open() > 0 {
+            let _ = sink.end_chain(1.0)?;
         }
         let lines = table.get_ref().lines();
-        sink.finish(|| Err(lines.end().error(0, "a row below the header", "the end of the file")))
+        sink.finish(|| Err(lines.last().error(0, "a row below the header", "the end of the file")))
+    }
+
+    fn without_labels(&self) -> Option<(&'static str, Box<dyn Format>)> {
+        let unlabelled = || Box::new(Csv { label: String::new(), ..self.clone() }) as Box<dyn Format>;
+        (!self.label.is_empty()).then(|| ("format.label=\"\"", unlabelled()))
     }
 
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()> {
-        let outlet = CheckedWriter::chains("csv", data)?;
-        outlet.plain_rows()?;
+        let writer = CheckedWriter::chains("csv", data)?;
+        writer.plain_rows()?;
         let channels = data.schema().channels();
         if let Some(channel) = channels.iter().find(|c| matches!(c.kind, ChannelKind::Bag(_))) {
-            return Err(outlet.cannot_hold(channel));
+            return Err(writer.cannot_hold(channel));
         }
         if self.sequence.is_none() && data.len() > 1 {
-            return Err(outlet.cannot(&format!("hold {} sequences without a column `sequence`", data.len())));
+            return Err(writer.cannot(&format!("hold {} sequences without a column `sequence`", data.len())));
         }
-        let failed = |error: csv::Error| unwritten(error.into());
+        let failed = |error: csv::Error| write_error(error.into());
         let mut table = WriterBuilder::new()
             .delimiter(self.separator as u8)
             .quote_style(QuoteStyle::Necessary)
@@ -171,7 +183,8 @@ impl Format for Csv {
         for i in 0..data.len() {
             let x = data.sequence(i);
             for t in 0..x.len() {
-                let name = |name: &'_ str| -> Result<()> { outlet.free_of(i, t, name, &['\r', '\0'], "") };
+                let check_name =
+                    |name: &str| -> Result<()> { writer.refuse_chars(i, t, name, &['\r', '\0'], "") };
                 if self.sequence.is_some() {
                     table.write_field((i + 1).to_string()).map_err(failed)?;
                 }
@@ -179,24 +192,24 @@ impl Format for Csv {
                     if let ChannelKind::Real = channel.kind {
                         table.write_field(format!("{:?}", x.real(c)[t])).map_err(failed)?;
                     } else {
-                        let symbol = outlet.symbol(i, t, c, x.symbol(c)[t])?;
-                        name(symbol)?;
+                        let symbol = writer.symbol(i, t, c, x.symbol(c)[t])?;
+                        check_name(symbol)?;
                         table.write_field(symbol).map_err(failed)?;
                     }
                 }
                 if label.is_some() {
-                    let label = outlet.label_or_empty(i, t)?;
-                    name(label)?;
+                    let label = writer.label_or_empty(i, t)?;
+                    check_name(label)?;
                     table.write_field(label).map_err(failed)?;
                 }
                 table.write_record(None::<&[u8]>).map_err(failed)?;
             }
         }
-        table.flush().map_err(unwritten)
+        table.flush().map_err(write_error)
     }
 }
 
-/// Which columns of a table are what.
+/// Roles of the columns of a table, by index.
 #[derive(Debug)]
 struct Layout {
     header: Vec<String>,
@@ -205,11 +218,11 @@ struct Layout {
     label: Option<usize>,
 }
 
-/// A column that is a channel.
+/// Column that is a channel.
 #[derive(Debug)]
 struct Column {
     name: String,
-    at: usize,
+    index: usize,
     symbolic: bool,
 }
 
@@ -224,7 +237,7 @@ impl Layout {
 }
 
 impl Csv {
-    /// Finds the columns by the header line.
+    /// Assigns roles to the columns of the header line.
     fn layout(&self, name: &str, header: &ByteRecord, schema: Option<&Arc<Schema>>) -> Result<Layout> {
         let header: Vec<String> =
             header.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
@@ -261,17 +274,17 @@ impl Csv {
                 known.iter().map(|channel| find(&channel.name)).collect::<Result<_>>()?
             }
         };
-        let column = |at: usize| {
-            let name = header[at].clone();
-            Column { symbolic: self.symbolic.contains(&name), name, at }
+        let column = |index: usize| {
+            let name = header[index].clone();
+            Column { symbolic: self.symbolic.contains(&name), name, index }
         };
         let columns = order.into_iter().map(column).collect();
         Ok(Layout { columns, sequence, label, header })
     }
 }
 
-/// An error of the parser, or our own that travelled through it.
-fn broken(error: csv::Error) -> Error {
+/// Error of the CSV parser, or one of ours that travelled through it.
+fn table_error(error: csv::Error) -> Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => match error.downcast::<Error>() {
             Ok(error) => error,

@@ -6,9 +6,9 @@ use crf_core::{
     Value,
 };
 
-use crate::wrappers::rebuild::{edges_of, with_edges};
+use crate::rebuild::{edges_of, with_edges};
 
-/// Takes what a format reads and hands it on as datasets.
+/// Builder behind every format: collects positions and emits datasets in batches.
 pub(crate) struct DatasetSink<'a> {
     name: String,
     schema: Option<&'a Arc<Schema>>,
@@ -16,18 +16,18 @@ pub(crate) struct DatasetSink<'a> {
     batch: usize,
     emit: &'a mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     relations: Alphabet,
-    edges: Vec<(usize, Vec<Edge>)>, // of the waiting sequences that are no chains, with their numbers
-    waiting: usize,                 // closed sequences that were not handed on
-    closed: usize,                  // their positions
-    open: usize,                    // positions of the open sequence
-    any: bool,
+    edges: Vec<(usize, Vec<Edge>)>, // (index, edges) of the closed sequences that are graphs
+    n_closed: usize,                // closed sequences that were not emitted yet
+    n_closed_positions: usize,      // their positions
+    n_open: usize,                  // positions of the open sequence
+    any: bool,                      // true once a sequence was closed
 }
 
-/// The relation of edges that name none, and of chains.
+/// Relation of chains, and of edges that name no relation.
 pub(crate) const NEXT: &str = "next";
 
 impl<'a> DatasetSink<'a> {
-    /// A sink for data with the given channels, which are held against the schema if there is one.
+    /// Sink for data with the given channels, which must match the schema if there is one.
     pub(crate) fn new(
         name: &str,
         channels: Vec<Channel>,
@@ -60,9 +60,9 @@ impl<'a> DatasetSink<'a> {
             emit,
             relations,
             edges: Vec::new(),
-            waiting: 0,
-            closed: 0,
-            open: 0,
+            n_closed: 0,
+            n_closed_positions: 0,
+            n_open: 0,
             any: false,
         })
     }
@@ -76,7 +76,7 @@ impl<'a> DatasetSink<'a> {
         self.data.label(name)
     }
 
-    /// The number of a relation, or what would have been one.
+    /// Index of a relation; the error says which names are valid.
     pub(crate) fn relation(&mut self, name: &str) -> Result<u16, String> {
         if self.schema.is_none() && !name.is_empty() {
             return self.relations.intern(name).try_into().map_err(|_| "at most 65,536 relations".to_owned());
@@ -94,18 +94,18 @@ impl<'a> DatasetSink<'a> {
     }
 
     pub(crate) fn push(&mut self, values: &[Value<'_>], label: Option<Label>) -> Result<()> {
-        self.open += 1;
+        self.n_open += 1;
         self.data.push(values, label)
     }
 
-    /// How many positions the open sequence has.
-    pub(crate) fn open(&self) -> usize {
-        self.open
+    /// Number of positions of the open sequence.
+    pub(crate) fn n_open(&self) -> usize {
+        self.n_open
     }
 
-    /// Closes the open sequence as a chain, even one without positions, and hands the batch on when it is full.
-    pub(crate) fn end(&mut self, weight: f64) -> Result<ControlFlow<()>> {
-        if self.open > 1 && self.relations.number(NEXT) != Some(0) {
+    /// Closes the open sequence as a chain, even one without positions, and emits the batch if it is full.
+    pub(crate) fn end_chain(&mut self, weight: f64) -> Result<ControlFlow<()>> {
+        if self.n_open > 1 && self.relations.number(NEXT) != Some(0) {
             let known = self.known_relations();
             let message = format!("expected sequences with edges of {known}, got a chain");
             return Err(Error::data(message).at(&self.name));
@@ -113,45 +113,46 @@ impl<'a> DatasetSink<'a> {
         self.close(weight)
     }
 
-    /// [`DatasetSink::end`] for a graph, whose edges must fit the positions.
+    /// [`DatasetSink::end_chain`] for a graph, whose edges must join positions of the sequence.
     pub(crate) fn end_graph(&mut self, weight: f64, edges: Vec<Edge>) -> Result<ControlFlow<()>> {
-        self.edges.push((self.waiting, edges));
+        self.edges.push((self.n_closed, edges));
         self.close(weight)
     }
 
     fn close(&mut self, weight: f64) -> Result<ControlFlow<()>> {
         self.data.end_chain()?;
         self.data.weigh_last(weight)?;
-        self.closed += std::mem::take(&mut self.open);
-        self.waiting += 1;
+        self.n_closed_positions += std::mem::take(&mut self.n_open);
+        self.n_closed += 1;
         self.any = true;
         match self.schema {
-            Some(schema) if self.closed >= self.batch => {
+            Some(schema) if self.n_closed_positions >= self.batch => {
                 let full = std::mem::replace(&mut self.data, DatasetBuilder::new(schema.clone()));
                 let edges = std::mem::take(&mut self.edges);
-                (self.closed, self.waiting) = (0, 0);
-                let data = joined(full.finish(), edges, self.schema, &self.relations);
+                self.n_closed_positions = 0;
+                self.n_closed = 0;
+                let data = with_graph_edges(full.finish(), edges, self.schema, &self.relations);
                 (self.emit)(data.map_err(|error| error.at(&self.name))?)
             }
             _ => Ok(ControlFlow::Continue(())),
         }
     }
 
-    /// Hands on what is left; `nothing` says what it means when there was no sequence at all.
-    pub(crate) fn finish(self, nothing: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Emits the remaining sequences; `on_empty` decides about a text without any sequence.
+    pub(crate) fn finish(self, on_empty: impl FnOnce() -> Result<()>) -> Result<()> {
         if !self.any {
-            return nothing();
+            return on_empty();
         }
-        if self.waiting > 0 {
-            let data = joined(self.data.finish(), self.edges, self.schema, &self.relations);
+        if self.n_closed > 0 {
+            let data = with_graph_edges(self.data.finish(), self.edges, self.schema, &self.relations);
             let _ = (self.emit)(data.map_err(|error| error.at(&self.name))?)?;
         }
         Ok(())
     }
 }
 
-/// The sequences as graphs, if there are edges for any of them; those without are chains.
-fn joined(
+/// The data as graphs if any sequence has edges; the other sequences are chains.
+fn with_graph_edges(
     data: Dataset,
     edges: Vec<(usize, Vec<Edge>)>,
     schema: Option<&Arc<Schema>>,
@@ -180,6 +181,7 @@ fn joined(
     })
 }
 
+/// Description of channels for messages.
 fn describe(channels: &[Channel]) -> String {
     let one = |channel: &Channel| format!("`{}` ({})", channel.name, channel.kind.holds());
     match channels {
@@ -189,7 +191,7 @@ fn describe(channels: &[Channel]) -> String {
     }
 }
 
-/// The one channel of the formats that hold attributes.
+/// The single channel of the formats that hold attributes.
 pub(crate) fn attributes() -> Vec<Channel> {
     vec![Channel { name: "attributes".into(), kind: ChannelKind::Bag(Default::default()) }]
 }

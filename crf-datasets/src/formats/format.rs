@@ -1,16 +1,15 @@
 use std::fmt::Debug;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use crf_core::{Dataset, Error, Result, Schema};
-use flate2::bufread::MultiGzDecoder;
 
 use crate::formats::chunks::ChunkBoundary;
+use crate::text::input::{Text, open};
 
-/// How sequences stand in a text: what reads and writes them.
+/// File format of labelled sequences: reads a text into datasets, and writes a dataset as text.
 ///
 /// All formats take both kinds of line end, a byte order mark and a last line without end. Columns in
 /// messages count bytes from 1, except where columns have names.
@@ -19,11 +18,11 @@ pub trait Format: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
     fn check(&self) -> Result<()>;
 
-    /// Reads sequences.
+    /// Reads sequences and passes them to `emit` as datasets.
     ///
     /// With a schema, symbols and labels are looked up in it: unknown labels become foreign ones, unknown
-    /// symbols a number past the end. Sequences then come in batches of at least `batch` positions, the last
-    /// one excepted. Without a schema alphabets grow with what is read, and everything comes as one dataset.
+    /// symbols an index past the end. Sequences then come in batches of at least `batch` positions, except
+    /// the last one. Without a schema alphabets grow with what is read, and everything comes as one dataset.
     fn read(
         &self,
         text: Text<'_>,
@@ -32,34 +31,22 @@ pub trait Format: Debug + Send + Sync {
         emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()>;
 
-    /// Where a text can be cut into pieces that `read` takes each on its own.
-    fn cut(&self) -> ChunkBoundary {
+    /// Boundary at which a text can be split into chunks that `read` takes independently.
+    fn chunk_boundary(&self) -> ChunkBoundary {
         ChunkBoundary::Nowhere
+    }
+
+    /// The same format for data without labels, and the setting that asks for it as a user would type it.
+    ///
+    /// `None` if the format, with its present settings, reads data without labels.
+    fn without_labels(&self) -> Option<(&'static str, Box<dyn Format>)> {
+        None
     }
 
     /// Writes sequences with their labels, so that `read` gives them back.
     ///
-    /// What the format cannot hold is an error that says which format could.
+    /// Data that the format cannot hold are an error, which names a format that can.
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()>;
-}
-
-/// A text to be read.
-pub struct Text<'a> {
-    /// What stands for the file in messages.
-    pub(crate) name: &'a str,
-    /// Where its bytes come from.
-    pub(crate) from: &'a mut dyn BufRead,
-    /// How many lines of the file come before it.
-    pub(crate) before: usize,
-    /// Whether it is a piece of a file, which may have no sequence at all.
-    pub(crate) piece: bool,
-}
-
-impl<'a> Text<'a> {
-    /// A whole file; `name` stands for it in messages.
-    pub fn new(name: &'a str, from: &'a mut dyn BufRead) -> Self {
-        Text { name, from, before: 0, piece: false }
-    }
 }
 
 impl dyn Format + '_ {
@@ -73,23 +60,4 @@ impl dyn Format + '_ {
         })?;
         all.ok_or_else(|| Error::data(format!("{}: no sequence was read", path.display())))
     }
-}
-
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// Opens a file, or the standard input for `-`; gzip is recognised by its first bytes and read through.
-pub fn open(path: &Path) -> Result<Box<dyn BufRead>> {
-    let failed = |source| Error::Io { path: path.to_owned(), source };
-    if path.as_os_str() == "-" {
-        return inflated(BufReader::with_capacity(1 << 16, io::stdin())).map_err(failed);
-    }
-    let file = File::open(path).map_err(failed)?;
-    inflated(BufReader::with_capacity(1 << 16, file)).map_err(failed)
-}
-
-fn inflated(mut from: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
-    if from.fill_buf()?.starts_with(&GZIP) {
-        return Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from))));
-    }
-    Ok(Box::new(from))
 }

@@ -3,27 +3,27 @@ use rand_distr::{Distribution as _, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::checks::{not_negative, positive};
 use crate::games::plane::{Area, Vector};
-use crate::text::checks::{not_negative, positive};
 
-/// How holonomic robots move: in any direction at once, within bounds of speed and acceleration.
+/// Motion of holonomic robots, which move in any direction at once, with bounded speed and acceleration.
 ///
-/// A robot wants the speed from which it can still stop at its target, min(v, √(2ad), d per frame) at the distance d,
-/// and each frame brings its velocity nearer to the one it wants by at most a per second.
+/// The desired speed of a robot is the largest from which it can still stop at its target: min(v, √(2ad), d per frame) at the
+/// distance d. Each frame brings its velocity nearer to the desired one by at most a per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Motion {
-    /// The largest speed v, in mm/s.
+    /// Maximum speed v, in mm/s.
     pub speed: f64,
-    /// The largest acceleration a, in mm/s².
+    /// Maximum acceleration a, in mm/s².
     pub acceleration: f64,
-    /// The diameter of a robot, in mm.
+    /// Diameter of a robot, in mm.
     pub diameter: f64,
-    /// The distance between centres from which on robots turn aside, in mm.
+    /// Distance between centres below which robots turn aside, in mm.
     pub aside_from: f64,
-    /// The distance at which none of what brings them nearer is left, in mm; below `aside_from`.
+    /// Distance below which all of the approaching velocity is turned aside, in mm; below `aside_from`.
     pub aside_at: f64,
-    /// Standard deviation of the error of a movement, as a share of the movement; 0 is perfect.
+    /// Standard deviation of the error of a movement, as a fraction of the movement. 0 disables errors.
     pub slip: f64,
 }
 
@@ -40,7 +40,7 @@ impl Default for Motion {
     }
 }
 
-/// Where a robot is and how it moves.
+/// Location and velocity of an object.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Body {
     pub(crate) at: Vector,
@@ -53,46 +53,47 @@ impl Motion {
         positive("motion.acceleration", self.acceleration)?;
         positive("motion.diameter", self.diameter)?;
         positive("motion.aside_from", self.aside_from)?;
-        let below = (0.0..self.aside_from).contains(&self.aside_at);
-        require(below, "motion.aside_at", "at least 0 and below `aside_from`", self.aside_at)?;
+        let is_below = (0.0..self.aside_from).contains(&self.aside_at);
+        require(is_below, "motion.aside_at", "at least 0 and below `aside_from`", self.aside_at)?;
         not_negative("motion.slip", self.slip)
     }
 
-    /// The velocity with which a robot goes to a target and stops there.
+    /// Desired velocity of a robot that goes to a target and stops there.
     pub(crate) fn towards(&self, from: Vector, target: Vector, rate: f64) -> Vector {
         let way = target - from;
         let distance = way.norm();
         way.direction() * self.speed.min((2.0 * self.acceleration * distance).sqrt()).min(rate * distance)
     }
 
-    /// The velocity with which a robot passes others: more and more of what would bring it nearer to them is turned
+    /// Velocity of a robot that avoids others: the nearer they are, the more of the approaching velocity is turned
     /// aside.
     pub(crate) fn around(
         &self,
-        wanted: Vector,
+        desired: Vector,
         from: Vector,
         others: impl Iterator<Item = Vector>,
     ) -> Vector {
-        let mut velocity = wanted;
+        let mut velocity = desired;
         for other in others {
             let way = other - from;
             let ahead = way.direction();
-            let (distance, nearer) = (way.norm(), velocity.dot(ahead));
-            if distance < self.aside_from && nearer > 0.0 {
+            let distance = way.norm();
+            let approach = velocity.dot(ahead);
+            if distance < self.aside_from && approach > 0.0 {
                 let share = (self.aside_from - distance) / (self.aside_from - self.aside_at);
                 let side = if velocity.dot(ahead.left()) < 0.0 { ahead.left() * -1.0 } else { ahead.left() };
-                velocity += (side - ahead) * (nearer * share.min(1.0));
+                velocity += (side - ahead) * (approach * share.min(1.0));
             }
         }
         velocity.at_most(self.speed)
     }
 
-    /// Moves all robots for a frame, as near to the velocities that they want as they can.
+    /// Moves all robots for one frame, with velocities as close to the desired ones as the acceleration allows.
     ///
-    /// Robots that touch are pushed apart and lose what brings them nearer, and at the edge of the area they stop.
-    pub(crate) fn step(&self, bodies: &mut [Body], wanted: &[Vector], area: Area, rate: f64, rng: &mut Rng) {
-        for (body, &wanted) in bodies.iter_mut().zip(wanted) {
-            body.velocity += (wanted - body.velocity).at_most(self.acceleration / rate);
+    /// Robots that touch are pushed apart and lose the approaching velocity. At the edge of the area they stop.
+    pub(crate) fn step(&self, bodies: &mut [Body], desired: &[Vector], area: Area, rate: f64, rng: &mut Rng) {
+        for (body, &desired) in bodies.iter_mut().zip(desired) {
+            body.velocity += (desired - body.velocity).at_most(self.acceleration / rate);
             let way = body.velocity * rate.recip();
             body.at += way;
             if self.slip > 0.0 {
@@ -113,20 +114,21 @@ impl Motion {
         }
     }
 
-    /// Pushes robots that touch apart, each by the same way.
+    /// Pushes robots apart that touch, each by the same distance.
     pub(crate) fn separate(&self, bodies: &mut [Body]) {
         for i in 1..bodies.len() {
             let (before, from) = bodies.split_at_mut(i);
             let b = &mut from[0];
             for a in before {
                 let way = b.at - a.at;
-                let (ahead, gap) = (way.direction(), way.norm() - self.diameter);
+                let ahead = way.direction();
+                let gap = way.norm() - self.diameter;
                 if gap < 0.0 {
                     a.at += ahead * (0.5 * gap);
                     b.at -= ahead * (0.5 * gap);
-                    let nearer = ahead * (0.5 * (a.velocity - b.velocity).dot(ahead).max(0.0));
-                    a.velocity = (a.velocity - nearer).at_most(self.speed);
-                    b.velocity = (b.velocity + nearer).at_most(self.speed);
+                    let approach = ahead * (0.5 * (a.velocity - b.velocity).dot(ahead).max(0.0));
+                    a.velocity = (a.velocity - approach).at_most(self.speed);
+                    b.velocity = (b.velocity + approach).at_most(self.speed);
                 }
             }
         }

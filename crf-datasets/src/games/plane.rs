@@ -3,7 +3,7 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use crf_core::Rng;
 use rand::RngExt as _;
 
-/// A place on a field, in mm from its centre, or a velocity, in mm/s.
+/// Location on a field, in mm from its centre, or velocity, in mm/s.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Vector {
     pub(crate) x: f64,
@@ -25,7 +25,7 @@ impl Vector {
         self.dot(self).sqrt()
     }
 
-    /// The vector of length 1 in this direction; that along x if there is none.
+    /// Unit vector in this direction; that along x if the vector is 0.
     pub(crate) fn direction(self) -> Self {
         match self.norm() {
             0.0 => Vector::new(1.0, 0.0),
@@ -33,15 +33,15 @@ impl Vector {
         }
     }
 
-    /// A quarter turn to the left.
+    /// Vector after a quarter turn to the left.
     pub(crate) fn left(self) -> Self {
         Vector::new(-self.y, self.x)
     }
 
-    /// The same direction, and no longer than `most`.
-    pub(crate) fn at_most(self, most: f64) -> Self {
+    /// Vector in the same direction, shortened to at most `max`.
+    pub(crate) fn at_most(self, max: f64) -> Self {
         match self.norm() {
-            norm if norm > most => self * (most / norm),
+            norm if norm > max => self * (max / norm),
             _ => self,
         }
     }
@@ -83,43 +83,43 @@ impl SubAssign for Vector {
     }
 }
 
-/// A rectangle around the centre, by the x and the y of its corner.
+/// Rectangle around the centre of the field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Area {
-    half: Vector,
+    half: Vector, // the corner (+, +)
 }
 
 impl Area {
-    /// The area of the given length along x and width along y.
+    /// Area with a length along x and a width along y.
     pub(crate) fn new([length, width]: [f64; 2]) -> Self {
         Area { half: Vector::new(length, width) * 0.5 }
     }
 
-    /// What is further than `margin` from the edges.
+    /// Area of the points further than `margin` from the edges.
     pub(crate) fn inner(self, margin: f64) -> Self {
         Area { half: self.half - Vector::new(margin, margin) }
     }
 
-    /// The corner in the quadrant of that number.
+    /// Corner in a quadrant, see [`quadrant`].
     pub(crate) fn corner(self, quadrant: usize) -> Vector {
         let side = |bit: usize, half: f64| if quadrant & bit == 0 { -half } else { half };
         Vector::new(side(1, self.half.x), side(2, self.half.y))
     }
 
-    /// The nearest place of the area.
-    pub(crate) fn clamp(self, at: Vector) -> Vector {
+    /// Nearest location in the area.
+    pub(crate) fn clamp(self, location: Vector) -> Vector {
         let Vector { x, y } = self.half;
-        Vector::new(at.x.clamp(-x, x), at.y.clamp(-y, y))
+        Vector::new(location.x.clamp(-x, x), location.y.clamp(-y, y))
     }
 
-    /// Any place of the area.
+    /// Draws a location uniformly from the area.
     pub(crate) fn draw(self, rng: &mut Rng) -> Vector {
         let mut side = |half: f64| half * (2.0 * rng.random::<f64>() - 1.0);
         Vector::new(side(self.half.x), side(self.half.y))
     }
 }
 
-/// The quadrant that a place is in: 0 is (−, −), 1 is (+, −), 2 is (−, +), 3 is (+, +).
-pub(crate) fn quadrant(at: Vector) -> usize {
-    usize::from(at.x > 0.0) + 2 * usize::from(at.y > 0.0)
+/// Quadrant of a location: 0 is (−, −), 1 is (+, −), 2 is (−, +), 3 is (+, +).
+pub(crate) fn quadrant(location: Vector) -> usize {
+    usize::from(location.x > 0.0) + 2 * usize::from(location.y > 0.0)
 }

@@ -6,28 +6,28 @@ use rand_distr::{Distribution as _, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::checks::{not_negative, positive};
 use crate::games::plane::Vector;
-use crate::text::checks::{not_negative, positive};
 
-/// How robots are seen by cameras and tracked, after the system that Vail 2008 describes in §2.1.3.
+/// Cameras that track robots, after the system that Vail 2008 describes in §2.1.3.
 ///
-/// A picture is `latency` frames old when it has been understood, the places in it have noise, and now and then a
-/// marker is not found for some frames. A Kalman filter with constant velocity follows each robot through that,
-/// and what it predicts for the present is what behaviours know and what is recorded.
+/// An image is `latency` frames old when it has been processed, the locations in it are noisy, and sometimes a
+/// marker is not found for some frames. A Kalman filter with constant velocity tracks each robot. Its prediction for the
+/// present is the location that behaviours know and that is recorded.
 ///
-/// The thesis prints no figures: all are ours. Its filter is an extended one because it follows orientations too.
+/// The thesis prints no numbers: all are ours. Its filter is an extended one because it also tracks orientations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sensing {
-    /// Standard deviation of a place along x and along y, in mm; above 0.
+    /// Standard deviation of a measured location along x and along y, in mm; above 0.
     pub noise: f64,
-    /// How old pictures are, in frames; at most 600.
+    /// Age of images when they have been processed, in frames; at most 600.
     pub latency: usize,
-    /// Probability that a marker that was found is not found in the next picture.
+    /// Probability that a marker that was found is not found in the next image.
     pub loss: f64,
-    /// Probability that a marker that was not found is found in the next picture; above 0.
+    /// Probability that a marker that was not found is found in the next image; above 0.
     pub recovery: f64,
-    /// Standard deviation of the accelerations that the filter expects, in mm/s²; above 0.
+    /// Standard deviation of the accelerations that the filter assumes, in mm/s²; above 0.
     pub agility: f64,
 }
 
@@ -49,84 +49,84 @@ impl Sensing {
     }
 }
 
-/// What is known of the places of some objects: the truth, or what tracks say.
+/// Observed locations of objects: the true ones, or those estimated by tracking.
 #[derive(Debug, Clone)]
-pub(crate) struct Eyes {
+pub(crate) struct Tracker {
     seen: Vec<Vector>,  // [objects]
-    tracks: Vec<Track>, // [objects], or empty when sight is perfect
+    tracks: Vec<Track>, // [objects], or empty if locations are observed exactly
 }
 
-impl Eyes {
-    /// Eyes that know where each object stands.
-    pub(crate) fn new(sensing: Option<Sensing>, places: impl Iterator<Item = Vector>, rate: f64) -> Self {
-        let seen: Vec<Vector> = places.collect();
+impl Tracker {
+    /// Tracker that knows the initial locations.
+    pub(crate) fn new(sensing: Option<Sensing>, locations: impl Iterator<Item = Vector>, rate: f64) -> Self {
+        let seen: Vec<Vector> = locations.collect();
         let tracks =
             sensing.iter().flat_map(|&sensing| seen.iter().map(move |&at| Track::new(sensing, at, rate)));
-        Eyes { tracks: tracks.collect(), seen }
+        Tracker { tracks: tracks.collect(), seen }
     }
 
-    /// Looks at the next frame.
-    pub(crate) fn look(&mut self, places: impl Iterator<Item = Vector>, rng: &mut Rng) {
-        for (k, (seen, at)) in self.seen.iter_mut().zip(places).enumerate() {
+    /// Observes the next frame, given the true locations.
+    pub(crate) fn observe(&mut self, locations: impl Iterator<Item = Vector>, rng: &mut Rng) {
+        for (k, (seen, at)) in self.seen.iter_mut().zip(locations).enumerate() {
             *seen = self.tracks.get_mut(k).map_or(at, |track| track.follow(at, rng));
         }
     }
 
-    /// Where the objects are seen.
+    /// Observed locations of the objects.
     pub(crate) fn seen(&self) -> &[Vector] {
         &self.seen
     }
 }
 
-/// The track of one object.
+/// Track of one object.
 #[derive(Debug, Clone)]
 struct Track {
     sensing: Sensing,
-    /// Seconds between two pictures.
+    /// Seconds between two images.
     step: f64,
-    /// Places that are still to be seen, the next one first.
-    under_way: VecDeque<Vector>, // [latency]
-    lost: bool,
-    filter: Filter,
+    /// Locations in images that are not processed yet, the oldest first.
+    pending: VecDeque<Vector>, // [latency]
+    is_lost: bool,
+    filter: KalmanFilter,
 }
 
 impl Track {
-    /// The track of a robot that stands still and is known to.
+    /// Track of a robot that is known to stand still.
     fn new(sensing: Sensing, at: Vector, rate: f64) -> Self {
-        let under_way = std::iter::repeat_n(at, sensing.latency).collect();
-        Track { sensing, step: rate.recip(), under_way, lost: false, filter: Filter::at(at) }
+        let pending = std::iter::repeat_n(at, sensing.latency).collect();
+        Track { sensing, step: rate.recip(), pending, is_lost: false, filter: KalmanFilter::at_rest(at) }
     }
 
-    /// Where the robot is taken to be now that it is at `at`.
+    /// Estimated location of a robot that is truly at `at`.
     fn follow(&mut self, at: Vector, rng: &mut Rng) -> Vector {
         let Sensing { noise, latency, loss, recovery, agility } = self.sensing;
-        self.under_way.push_back(at);
-        let pictured = self.under_way.pop_front().unwrap_or(at);
+        self.pending.push_back(at);
+        let imaged = self.pending.pop_front().unwrap_or(at);
         self.filter.predict(self.step, agility);
-        self.lost = rng.random_bool(if self.lost { 1.0 - recovery } else { loss });
-        if !self.lost {
+        self.is_lost = rng.random_bool(if self.is_lost { 1.0 - recovery } else { loss });
+        if !self.is_lost {
             let error = Vector::new(StandardNormal.sample(rng), StandardNormal.sample(rng));
-            self.filter.update(pictured + error * noise, noise * noise);
+            self.filter.update(imaged + error * noise, noise * noise);
         }
         self.filter.at + self.filter.velocity * (latency as f64 * self.step)
     }
 }
 
-/// A Kalman filter of place and velocity (Kalman 1960); x and y are independent and equally certain.
+/// Kalman filter of location and velocity (Kalman 1960); x and y are independent with the same covariance.
 #[derive(Debug, Clone, Copy)]
-struct Filter {
+struct KalmanFilter {
     at: Vector,
     velocity: Vector,
-    /// Variance of the place, its covariance with the velocity, variance of the velocity.
+    /// Variance of the location, its covariance with the velocity, variance of the velocity.
     covariance: [f64; 3],
 }
 
-impl Filter {
-    fn at(at: Vector) -> Self {
-        Filter { at, velocity: Vector::ZERO, covariance: [0.0; 3] }
+impl KalmanFilter {
+    fn at_rest(at: Vector) -> Self {
+        KalmanFilter { at, velocity: Vector::ZERO, covariance: [0.0; 3] }
     }
 
-    /// P ← F P Fᵀ + Q for F = [1 s; 0 1] and an acceleration that is constant for a step and white between steps.
+    /// Prediction step: P ← F P Fᵀ + Q for F = [1 s; 0 1] and an acceleration that is constant for a step and white between steps.
     fn predict(&mut self, s: f64, agility: f64) {
         self.at += self.velocity * s;
         let [p, c, v] = self.covariance;
@@ -134,14 +134,14 @@ impl Filter {
         self.covariance = [p + s * (2.0 * c + s * v) + 0.25 * q * s * s, c + s * v + 0.5 * q * s, v + q];
     }
 
-    /// K = P Hᵀ / (H P Hᵀ + R), P ← (1 − K H) P for a measured place.
+    /// Update step for a measured location: K = P Hᵀ / (H P Hᵀ + R), P ← (1 − K H) P.
     fn update(&mut self, measured: Vector, r: f64) {
         let [p, c, v] = self.covariance;
-        let [of_place, of_velocity] = [p / (p + r), c / (p + r)];
-        let surprise = measured - self.at;
-        self.at += surprise * of_place;
-        self.velocity += surprise * of_velocity;
-        self.covariance = [(1.0 - of_place) * p, (1.0 - of_place) * c, v - of_velocity * c];
+        let [gain_location, gain_velocity] = [p / (p + r), c / (p + r)];
+        let innovation = measured - self.at;
+        self.at += innovation * gain_location;
+        self.velocity += innovation * gain_velocity;
+        self.covariance = [(1.0 - gain_location) * p, (1.0 - gain_location) * c, v - gain_velocity * c];
     }
 }
 
@@ -151,13 +151,13 @@ mod tests {
 
     use super::*;
 
-    /// The weights that least squares give to a straight line, worked out apart: after n exact steps without
-    /// acceleration a filter that knows nothing at first must have found the line.
+    /// After exact steps without acceleration, a filter with an uninformative start must agree with the least-squares fit of
+    /// a straight line, which is computed by hand.
     #[test]
     fn a_filter_that_expects_no_acceleration_fits_a_line_by_least_squares() {
-        let mut filter = Filter { covariance: [1e9, 0.0, 1e9], ..Filter::at(Vector::ZERO) };
-        let places = [3.0, 4.5, 9.0, 10.0, 15.5];
-        for (t, &x) in places.iter().enumerate() {
+        let mut filter = KalmanFilter { covariance: [1e9, 0.0, 1e9], ..KalmanFilter::at_rest(Vector::ZERO) };
+        let locations = [3.0, 4.5, 9.0, 10.0, 15.5];
+        for (t, &x) in locations.iter().enumerate() {
             if t > 0 {
                 filter.predict(1.0, 0.0);
             }
@@ -176,8 +176,10 @@ mod tests {
     #[test]
     fn a_steady_robot_is_seen_where_it_is_in_spite_of_latency_noise_and_loss() {
         let sensing = Sensing { loss: 0.05, ..Sensing::default() };
-        let (mut rng, mut track) = (Seed::new(1).rng(), Track::new(sensing, Vector::ZERO, 60.0));
-        let (mut sum, mut worst) = (0.0, 0.0_f64);
+        let mut rng = Seed::new(1).rng();
+        let mut track = Track::new(sensing, Vector::ZERO, 60.0);
+        let mut sum = 0.0;
+        let mut worst = 0.0_f64;
         for t in 1..=6000 {
             let at = Vector::new(f64::from(t), -2.0 * f64::from(t));
             let error = (track.follow(at, &mut rng) - at).norm();

@@ -6,66 +6,65 @@ use crf_core::{Alphabet, Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::channels::places;
+use crate::channels::coordinates;
+use crate::checks::{not_negative, positive};
 use crate::games::game::record;
 use crate::games::motion::Motion;
 use crate::games::sensing::Sensing;
-use crate::games::soccer::simulation::{Match, Role};
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
-use crate::text::checks::{not_negative, positive};
+use crate::games::soccer::simulation::{PlayerRole, SoccerGame};
+use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Robot soccer with changing roles: what is the first player of a team about? (after Vail 2008, chapter 4)
+/// Robot soccer with changing roles; the label is the role of one player (after Vail 2008, chapter 4).
 ///
-/// Two teams of holonomic robots play, blue towards +x, and each position is a frame. The real channels `blue1.x`,
-/// `blue1.y`, …, `yellow1.x`, … and `ball.x`, `ball.y` are places in mm from the centre of the field. The label is the
-/// role of `blue1`:
+/// Two teams of holonomic robots play, blue towards +x. Each position is a frame, and a sequence is a game. The real channels
+/// `blue1.x`, `blue1.y`, …, `yellow1.x`, … and `ball.x`, `ball.y` are locations in mm from the centre of the field. The label
+/// is the role of `blue1`:
 ///
-/// - `attacker`: has the ball and dribbles, passes or shoots, or is its team's nearest to a ball to be won;
+/// - `attacker`: has the ball and dribbles, passes or shoots, or is the robot of its team nearest to a ball to be won;
 /// - `receiver`: the ball is on its way to the robot, which meets it;
 /// - `supporter`: goes where a pass could reach it;
-/// - `marker`: stands between an opponent and the ball;
-/// - `defender`: stands between the ball and its own goal.
+/// - `marker`: stays between an opponent and the ball;
+/// - `defender`: stays between the ball and its own goal.
 ///
-/// The last player of each team keeps the goal. Roles are given anew every `plan` seconds and when the ball gets
-/// another owner, to both teams by one rule. What others do says much about a robot's role, and there are many of them:
-/// relations between all objects make many candidates for features, of which few matter.
+/// The last player of each team keeps the goal. Roles are assigned every `plan` seconds and when the owner of the ball
+/// changes, to both teams by the same rule. The behaviour of the other robots carries much information about a role, and there
+/// are many of them: relations between all objects make many candidate features, of which few matter.
 ///
-/// The games of RoboCup 2007 that the thesis uses are not public; all rules and figures but the field's are ours.
+/// The games of RoboCup 2007 that the thesis uses are not public. All rules and numbers except those of the field are ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Soccer {
-    /// How many robots a team has, the keeper of the goal included; from 3 to 11.
+    /// Number of robots per team, including the goal keeper; from 3 to 11.
     pub players: usize,
     /// Length of the field along x and its width along y, in mm.
     pub field: [f64; 2],
     /// Width of the goals, in mm; below the width of the field.
     pub goal: f64,
-    /// Frames a second.
+    /// Frames per second.
     pub rate: f64,
-    /// How robots move.
+    /// Motion of the robots.
     pub motion: Motion,
-    /// How they are seen; just as they are when left out.
+    /// Cameras that track the robots; if omitted, the true locations are observed.
     pub sensing: Option<Sensing>,
-    /// The gap between a body and the ball at which a robot takes it, in mm.
+    /// Gap between a robot and the ball below which the robot takes it, in mm.
     pub reach: f64,
-    /// The largest speed of a kicked ball, in mm/s.
+    /// Maximum speed of a kicked ball, in mm/s.
     pub kick: f64,
-    /// How long a kicked ball flies over all robots, in seconds.
+    /// Time for which a kicked ball flies over all robots, in seconds.
     pub chip: f64,
-    /// How fast a free ball loses speed, in mm/s²; above 0.
+    /// Deceleration of a free ball, in mm/s²; above 0.
     pub friction: f64,
-    /// Mean of the exponential time before a robot kicks the ball that it has, in seconds.
+    /// Mean of the exponential time for which a robot holds the ball before it kicks, in seconds.
     pub hold: f64,
-    /// Mean of the exponential time that an opponent near to the ball needs to win it, in seconds; above 0.
+    /// Mean of the exponential time that an opponent near the ball needs to win it, in seconds; above 0.
     pub tackle: f64,
-    /// From how near to the goal robots shoot, in mm.
+    /// Distance from the goal within which robots shoot, in mm.
     pub shoot: f64,
-    /// How often roles are given anew, in seconds; above 0.
+    /// Time between assignments of roles, in seconds; above 0.
     pub plan: f64,
-    /// Size of the training data; a length is a number of frames, a sequence is a game.
+    /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -97,8 +96,8 @@ impl Default for Soccer {
 }
 
 impl Soccer {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -122,15 +121,15 @@ impl Source for Soccer {
         positive("tackle", self.tackle)?;
         not_negative("shoot", self.shoot)?;
         positive("plan", self.plan)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let team = |colour: &'static str| (1..=self.players).map(move |k| format!("{colour}{k}"));
         let objects: Vec<String> = team("blue").chain(team("yellow")).chain(["ball".to_owned()]).collect();
-        let schema = Arc::new(Schema::chain(places(&objects), Alphabet::new(Role::NAMES))?);
-        self.parts()
-            .draw(&schema, seed, |_, length, rng, out| record(Match::new(self, rng), length, rng, out))
+        let schema = Arc::new(Schema::chain(coordinates(&objects), Alphabet::new(PlayerRole::NAMES))?);
+        self.sizes()
+            .draw(&schema, seed, |_, length, rng, out| record(SoccerGame::new(self, rng), length, rng, out))
     }
 }

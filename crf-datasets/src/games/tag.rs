@@ -6,78 +6,79 @@ use crf_core::{Alphabet, Result, Schema, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::channels::places;
+use crate::channels::coordinates;
+use crate::checks::{not_negative, positive};
 use crate::games::game::record;
 use crate::games::motion::Motion;
 use crate::games::sensing::Sensing;
-use crate::games::tag::simulation::Chase;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
-use crate::text::checks::{not_negative, positive};
+use crate::games::tag::simulation::TagGame;
+use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Robots that play tag: who is the seeker? (Vail 2008, §2.1.3 and §2.7)
+/// Robots that play tag; the label is the robot that is the seeker (Vail 2008, §2.1.3 and §2.7).
 ///
-/// Three holonomic robots move on a field, and each position is a frame. The real channels `robot1.x`, `robot1.y` and so on
-/// are their places in mm from the centre; the label is the name of the robot that is the seeker. It chases the nearest
-/// other robot. When the bodies come within `reach`, that robot takes the role, brakes and stands still for `pause`, and the
-/// old seeker chooses a target as the passive robots do. They go from target to target as the `scheme` says and turn
-/// aside for each other and for a seeker that stands still, but not for one that chases them.
+/// Three holonomic robots move on a field. Each position is a frame, and a sequence is a game. The real channels `robot1.x`,
+/// `robot1.y`, … are their locations in mm from the centre; the label is the name of the seeker. The seeker chases the nearest
+/// other robot. When the gap between their bodies is below `reach`, that robot becomes the seeker, brakes and stands still for
+/// `pause`, and the old seeker chooses a target as the passive robots do. Passive robots go from target to target, chosen by
+/// `scheme`. They turn aside for each other and for a seeker that stands still, but not for a seeker that chases them.
 ///
-/// In a frame the places are seen first; then the behaviours run, in random order; then the label is recorded; and then all
-/// robots move. A tagged robot takes the role when its behaviour runs next, so hand-overs show in the first
-/// or in the second frame of nearness, as the thesis says.
+/// In a frame the locations are observed first. Then the behaviours run, in random order; then the label is recorded; then all
+/// robots move. A tagged robot becomes the seeker when its behaviour runs next, so a hand-over shows in the first
+/// or in the second frame in which the robots are near each other, as in the thesis.
 ///
-/// `motion = { slip = 0.05 }` and `sensing = {}` make real robots of them, for studies of how models carry over from
-/// simulation: movements are imperfect, and behaviours and data know only what cameras and a tracker say.
+/// `motion = { slip = 0.05 }` and `sensing = {}` simulate real robots, to study how models transfer from
+/// simulation. Movements are then imperfect, and behaviours and data have only the locations that the tracker estimates.
 ///
-/// Deviations. The thesis prints neither speeds nor accelerations, and nothing of how robots avoid each other: `motion`
+/// Deviations. The thesis prints neither speeds nor accelerations, nor the rule by which robots avoid each other: `motion`
 /// is ours. So are `arrival`, `margin`, `inset`, and the random `dwell` at targets, without which the hourglass can
-/// fall into a cycle without any hand-over. Its robots tag "within 4 cm", which we take for the gap between bodies of 20 cm.
+/// fall into a cycle without any hand-over. In the thesis robots tag "within 4 cm"; we read this as the gap between bodies of
+/// 20 cm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tag {
-    /// How passive robots choose their targets.
-    pub scheme: Course,
-    /// How many robots play; from 2 to 100.
+    /// Choice of targets by passive robots: `hourglass` or `unconstrained`.
+    pub scheme: TargetScheme,
+    /// Number of robots; from 2 to 100.
     pub robots: usize,
     /// Length of the field along x and its width along y, in mm; centres of robots stay inside.
     pub field: [f64; 2],
-    /// Frames a second.
+    /// Frames per second.
     pub rate: f64,
-    /// The gap between two bodies at which one tags the other, in mm.
+    /// Gap between two bodies below which one tags the other, in mm.
     pub reach: f64,
-    /// How long a robot stands still after it was tagged, braking included, in seconds.
+    /// Time for which a tagged robot stands still, including braking, in seconds.
     pub pause: f64,
-    /// How near to a target a robot has arrived, in mm.
+    /// Distance from a target at which a robot has arrived, in mm.
     pub arrival: f64,
-    /// Mean of the exponential time that a robot stays at a target, in seconds.
+    /// Mean of the exponential time for which a robot stays at a target, in seconds.
     pub dwell: f64,
-    /// How far from the edges unconstrained targets are at least, in mm.
+    /// Minimum distance of unconstrained targets from the edges, in mm.
     pub margin: f64,
-    /// How far from the seeker unconstrained targets are, in mm; with `margin` at most half of the field's shorter side.
+    /// Minimum distance of unconstrained targets from the seeker, in mm. The sum with `margin` is at most half of the shorter
+    /// side of the field.
     pub clearance: f64,
-    /// How far from the edges the corners of the hourglass are, in mm.
+    /// Distance of the corners of the hourglass from the edges, in mm.
     pub inset: f64,
-    /// How robots move.
+    /// Motion of the robots.
     pub motion: Motion,
-    /// How they are seen; just as they are when left out.
+    /// Cameras that track the robots; if omitted, the true locations are observed.
     pub sensing: Option<Sensing>,
-    /// Size of the training data; a length is a number of frames, a sequence is a game.
+    /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
 }
 
-/// How passive robots choose their targets.
+/// Choice of targets by passive robots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Course {
-    /// The corners (−, −), (+, −), (−, +), (+, +) in turn; if the seeker is in the quadrant of the next one, the corner
-    /// furthest from the seeker, and on from there.
+pub enum TargetScheme {
+    /// Corners (−, −), (+, −), (−, +), (+, +) in turn. If the seeker is in the quadrant of the next corner, the target is
+    /// the corner furthest from the seeker, and the order continues from there.
     Hourglass,
-    /// Anywhere but near to the seeker.
+    /// Anywhere except near the seeker.
     Unconstrained,
 }
 
@@ -85,7 +86,7 @@ impl Default for Tag {
     fn default() -> Self {
         let twenty_minutes = Size { sequences: 1, length: 72_000 };
         Tag {
-            scheme: Course::Hourglass,
+            scheme: TargetScheme::Hourglass,
             robots: 3,
             field: [4000.0, 3500.0],
             rate: 60.0,
@@ -106,8 +107,8 @@ impl Default for Tag {
 }
 
 impl Tag {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -142,14 +143,14 @@ impl Source for Tag {
         require(self.inset <= half, "inset", &want, self.inset)?;
         self.motion.check()?;
         self.sensing.iter().try_for_each(Sensing::check)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let names: Vec<String> = (1..=self.robots).map(|k| format!("robot{k}")).collect();
-        let schema = Arc::new(Schema::chain(places(&names), Alphabet::new(&names))?);
-        self.parts()
-            .draw(&schema, seed, |_, length, rng, out| record(Chase::new(self, rng), length, rng, out))
+        let schema = Arc::new(Schema::chain(coordinates(&names), Alphabet::new(&names))?);
+        self.sizes()
+            .draw(&schema, seed, |_, length, rng, out| record(TagGame::new(self, rng), length, rng, out))
     }
 }

@@ -10,44 +10,42 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::binary::coin;
+use crate::generators::support::draws::{coin, indicator, noise};
 use crate::generators::support::label_chain::LabelChain;
-use crate::generators::support::noise::noise;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::generators::support::splits::{Size, SplitSizes};
 
 /// Two coupled chains of motion states and spatial contexts (after Liao et al. 2007, figure 2).
 ///
-/// Each step has a node of the kind `state` and one of the kind `context`, joined by `state-context`; the chains
-/// run along `next-state` and `next-context`, so that there are cycles. In the order of positions all states come
-/// first. Both nodes of a step see what is observed there: the real channels `state1`, `state2` … and `context1` …,
-/// one for each label of the same name, which are 1 where the label is the true one and 0 elsewhere, plus normal
-/// noise.
+/// Each step has a node of the kind `state` and a node of the kind `context`, joined by the relation `state-context`. The
+/// chains run along the relations `next-state` and `next-context`, so the graph has cycles. In the order of positions all
+/// states come first. Both nodes of a step have the same observations: the real channels `state1`, `state2`, … and
+/// `context1`, …, one for each label of the same name. A channel is 1 if its label is the true one and 0 otherwise, plus
+/// normal noise. The length of a sequence is its number of steps, each with two nodes.
 ///
-/// Contexts are a Markov chain that stays or goes to any other. Every state belongs to one context, in turn. A
-/// state stays, or a new one is drawn: one that belongs to the present context with probability `agreement`, and
+/// Contexts are a Markov chain that keeps its label or moves to any other. Every state belongs to one context, in turn. A
+/// state stays, or a new one is drawn: with probability `agreement` one that belongs to the present context, and
 /// otherwise one that does not.
 ///
-/// The recordings of the paper (Subramanya et al. 2006) are not public; the numbers of labels are theirs
-/// (stationary, walking, running, driving, up and down stairs; indoors, outdoors, vehicle), all else is ours.
+/// The recordings of the paper (Subramanya et al. 2006) are not public. The numbers of labels are those of the paper
+/// (stationary, walking, running, driving, up and down stairs; indoors, outdoors, vehicle), everything else is ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoupledChains {
-    /// How many states there are; at least as many as contexts.
+    /// Number of states; at least as many as contexts.
     pub states: usize,
-    /// How many contexts there are; at least 2.
+    /// Number of contexts; at least 2.
     pub contexts: usize,
-    /// Probability that a state is the one before without a new one being drawn.
+    /// Probability that a state is kept, before a new one is drawn.
     pub stay_state: f64,
-    /// Probability that a context is the one before.
+    /// Probability that a context equals the previous one.
     pub stay_context: f64,
     /// Probability that a new state belongs to the present context.
     pub agreement: f64,
     /// Standard deviation of the noise.
     pub noise: f64,
-    /// Size of the training data; a length is a number of steps, each with two nodes.
+    /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -70,12 +68,12 @@ impl Default for CoupledChains {
 }
 
 impl CoupledChains {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 
-    fn law(&self) -> Result<Law> {
-        Ok(Law {
+    fn distribution(&self) -> Result<StepDistribution> {
+        Ok(StepDistribution {
             n_states: self.states,
             n_contexts: self.contexts,
             stay_state: coin("stay_state", self.stay_state)?,
@@ -117,20 +115,22 @@ impl Source for CoupledChains {
     fn check(&self) -> Result<()> {
         require(self.contexts >= 2, "contexts", "at least 2", self.contexts)?;
         require(self.states >= self.contexts, "states", "at least as many as `contexts`", self.states)?;
-        self.law()?;
-        self.parts().check()
+        self.distribution()?;
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
-        let (law, schema) = (self.law()?, Arc::new(self.schema()?));
-        self.parts().draw(&schema, seed, |_, length, rng, out| {
-            let (mut labels, mut observed) = (Vec::with_capacity(length), Vec::with_capacity(length));
+        let distribution = self.distribution()?;
+        let schema = Arc::new(self.schema()?);
+        self.sizes().draw(&schema, seed, |_, length, rng, out| {
+            let mut labels = Vec::with_capacity(length);
+            let mut observed = Vec::with_capacity(length);
             for t in 0..length {
-                let before = t.checked_sub(1).map(|t| labels[t]);
-                let step = law.step(before, rng);
+                let previous = t.checked_sub(1).map(|t| labels[t]);
+                let step = distribution.step(previous, rng);
                 labels.push(step);
-                observed.push(law.observe(step, rng));
+                observed.push(distribution.observe(step, rng));
             }
             let states = labels.iter().map(|&(state, _)| state);
             let nodes = states.chain(labels.iter().map(|&(_, context)| context));
@@ -143,7 +143,7 @@ impl Source for CoupledChains {
     }
 }
 
-/// The edges of so many steps, relation by relation; states are the first half of all nodes.
+/// Edges of `length` steps, relation by relation; states are the first half of the nodes.
 fn edges(length: u32) -> Vec<Edge> {
     let next =
         |first: u32, relation| (1..length).map(move |t| Edge { u: first + t - 1, v: first + t, relation });
@@ -151,9 +151,9 @@ fn edges(length: u32) -> Vec<Edge> {
     next(0, 0).chain(next(length, 1)).chain(same_step).collect()
 }
 
-/// How labels and observations are drawn.
+/// Distribution of a step: its labels given those of the previous step, and its observations.
 #[derive(Debug)]
-struct Law {
+struct StepDistribution {
     n_states: usize,
     n_contexts: usize,
     stay_state: Bernoulli,
@@ -162,15 +162,16 @@ struct Law {
     noise: Normal<f64>,
 }
 
-impl Law {
-    /// The state and the context after `before`, or first ones.
-    fn step(&self, before: Option<(usize, usize)>, rng: &mut Rng) -> (usize, usize) {
-        let context = self.contexts.step(before.map(|(_, context)| context as Label), rng) as usize;
-        let state = match before {
+impl StepDistribution {
+    /// Draws the state and the context after the `previous` ones; the first ones if there are none.
+    fn step(&self, previous: Option<(usize, usize)>, rng: &mut Rng) -> (usize, usize) {
+        let context = self.contexts.step(previous.map(|(_, context)| context as Label), rng) as usize;
+        let state = match previous {
             Some((state, _)) if self.stay_state.sample(rng) => state,
             _ => {
-                let own = self.agreement.sample(rng);
-                let states = (0..self.n_states).filter(|state| (state % self.n_contexts == context) == own);
+                let belongs = self.agreement.sample(rng);
+                let states =
+                    (0..self.n_states).filter(|state| (state % self.n_contexts == context) == belongs);
                 let n = states.clone().count();
                 states.clone().nth(rng.random_range(0..n)).expect("every context has states and lacks some")
             }
@@ -178,10 +179,10 @@ impl Law {
         (state, context)
     }
 
-    /// What both nodes of a step see.
+    /// Draws the observations of both nodes of a step.
     fn observe(&self, (state, context): (usize, usize), rng: &mut Rng) -> Vec<Value<'static>> {
-        let true_ones = [state, self.n_states + context];
-        let value = |channel| f64::from(u8::from(true_ones.contains(&channel))) + self.noise.sample(rng);
+        let true_channels = [state, self.n_states + context];
+        let value = |channel| indicator(true_channels.contains(&channel)) + self.noise.sample(rng);
         (0..self.n_states + self.n_contexts).map(value).map(Value::Real).collect()
     }
 }

@@ -6,46 +6,45 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::binary::{labels, sign};
+use crate::generators::support::draws::{binary_labels, indicator, sign};
 use crate::generators::support::label_chain::LabelChain;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Numbers of which one threshold, or one power, tells all about the label (after Vail 2008, §3.1.3).
+/// Numbers that inform about the label through one threshold or one power only (after Vail 2008, §3.1.3).
 ///
-/// Binary labels follow a first-order Markov chain. The channels `x1`, `x2` … lie between −1 and 1 with the densities
-/// p(x | y) ∝ exp(±strength/2 · g(x)), plus for label 1: the evidence for label 1 is strength · g(x) and a constant. So
-/// g is strongly relevant, and other thresholds, or powers, are weakly relevant, the less the less they are like it:
-/// selection among many candidates, such as `{ type = "threshold", at = [-0.8, -0.6, …] }` or
+/// Binary labels follow a first-order Markov chain. The channels `x1`, `x2`, … lie between −1 and 1 with the densities
+/// p(x | y) ∝ exp(±strength/2 · g(x)), plus for label 1: the log-odds of label 1 are strength · g(x) and a constant. So
+/// g is strongly relevant, and other thresholds or powers are weakly relevant, the less the less they resemble it.
+/// Selection among many candidates, such as `{ type = "threshold", at = [-0.8, -0.6, …] }` or
 /// `{ type = "power", degrees = [1, 2, 3, 4] }`, should find it.
 ///
-/// The thesis asks the question without data for it; the law is ours.
+/// The thesis asks the question but has no data for it; the distribution is ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HiddenTransformation {
-    /// The g: `{ threshold = 0.2 }` is 1 above 0.2 and 0 below, `{ power = 3 }` is x³.
+    /// The function g: `{ threshold = 0.2 }` is 1 above 0.2 and 0 otherwise, `{ power = 3 }` is x³.
     pub truth: Transformation,
-    /// How strong the evidence is; above 0, and at most 20.
+    /// Factor of g in the log-odds; above 0, and at most 20.
     pub strength: f64,
-    /// How many channels there are; at least 1.
+    /// Number of channels; at least 1.
     pub channels: usize,
-    /// Probability that a label is the one before.
+    /// Probability that a label equals the previous label.
     pub stay: f64,
     /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
 }
 
-/// A function of a number between −1 and 1.
+/// Function g of a number between −1 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Transformation {
-    /// Whether the number is above this one, which is between −1 and 1.
+    /// 1 if the number is above this threshold, which is between −1 and 1, and 0 otherwise.
     Threshold(f64),
-    /// The number raised to this power, from 1 to 64.
+    /// Number raised to this power, from 1 to 64.
     Power(u32),
 }
 
@@ -61,10 +60,10 @@ impl Transformation {
         }
     }
 
-    /// The value, which is between −1 and 1.
-    fn of(self, x: f64) -> f64 {
+    /// Value of the function, which is between −1 and 1.
+    fn evaluate(self, x: f64) -> f64 {
         match self {
-            Transformation::Threshold(at) => f64::from(u8::from(x > at)),
+            Transformation::Threshold(at) => indicator(x > at),
             Transformation::Power(degree) => x.powi(degree as i32),
         }
     }
@@ -85,15 +84,15 @@ impl Default for HiddenTransformation {
 }
 
 impl HiddenTransformation {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 
-    /// A number drawn for a label: uniform ones are kept with a probability proportional to the density.
+    /// Draws an observation for a label by rejection: a uniform number is kept with a probability proportional to its density.
     fn observe(&self, sign: f64, rng: &mut Rng) -> f64 {
         loop {
             let x = rng.random_range(-1.0..=1.0);
-            if rng.random::<f64>() < (self.strength / 2.0 * (sign * self.truth.of(x) - 1.0)).exp() {
+            if rng.random::<f64>() < (self.strength / 2.0 * (sign * self.truth.evaluate(x) - 1.0)).exp() {
                 return x;
             }
         }
@@ -110,15 +109,15 @@ impl Source for HiddenTransformation {
         require(bounded, "strength", "above 0 and at most 20", self.strength)?;
         require(self.channels >= 1, "channels", "at least 1", self.channels)?;
         LabelChain::new("stay", self.stay, 2)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let channels = real((1..=self.channels).map(|k| format!("x{k}")));
-        let schema = Arc::new(Schema::chain(channels, labels())?);
+        let schema = Arc::new(Schema::chain(channels, binary_labels())?);
         let chain = LabelChain::new("stay", self.stay, 2)?;
-        self.parts().draw(&schema, seed, |_, length, rng, out| {
+        self.sizes().draw(&schema, seed, |_, length, rng, out| {
             chain.fill(length, 1, rng, out, |y, rng, values| {
                 values.extend((0..self.channels).map(|_| Value::Real(self.observe(sign(y), rng))));
             })

@@ -7,45 +7,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::generators::support::grid::{Grid, Potts};
 
-/// Grids with random fields and couplings, on which inference is easy or hard (Wainwright et al. 2005).
+/// Ising grids with random fields and couplings, on which inference is easy or hard (Wainwright et al. 2005).
 ///
-/// An Ising model: p(y) ∝ exp(Σ_n field_n s_n + Σ_uv coupling_uv s_u s_v), where s is −1 for the label `minus` and 1 for
-/// `plus`, and all fields and couplings are drawn uniformly. A node has its field in the channel `field` and the coupling
-/// of the edge that leads to it from the left in `right`, from above in `down`; 0 where there is none. Edges have the
-/// relations `right` and `down`. Labels are drawn by Gibbs sampling.
+/// p(y) ∝ exp(Σ_n field_n s_n + Σ_uv coupling_uv s_u s_v), where s is −1 for the label `minus` and 1 for
+/// `plus`. All fields and couplings are drawn uniformly. A node has its field in the channel `field`, the coupling
+/// of the edge from its left neighbour in the channel `right`, and that of the edge from its upper neighbour in `down`; 0 if
+/// there is no such edge. Edges have the relations `right` and `down`. Labels are drawn by Gibbs sampling.
 ///
 /// The true model is log-linear: since s = 2 (y = plus) − 1 and s_u s_v = 2 (y_u = y_v) − 1, the value of `field` has the
-/// weight 2 at `plus`, and that of a relation's channel the weight 2 at pairs of equal labels.
+/// weight 2 for the label `plus`, and the channel of a relation has the weight 2 for pairs of equal labels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IsingGrid {
-    /// Rows of a grid.
+    /// Number of rows of a grid.
     pub rows: usize,
-    /// Columns of a grid.
+    /// Number of columns of a grid.
     pub columns: usize,
-    /// Fields are between minus this and this; at most 100.
+    /// Bound of the fields, which are drawn from −`field` to `field`; at most 100.
     pub field: f64,
-    /// Couplings are at most this; at most 100 itself.
+    /// Bound of the couplings; at most 100.
     pub coupling: f64,
-    /// Which couplings there are.
+    /// Signs of the couplings: `attractive` or `mixed`.
     pub signs: Signs,
-    /// Sweeps of the Gibbs sampler that draws labels.
+    /// Number of sweeps of the Gibbs sampler that draws labels.
     pub sweeps: usize,
-    /// How many grids to train on.
+    /// Number of training grids.
     pub train: usize,
-    /// How many grids for choices; none when left out.
+    /// Number of validation grids; none if omitted.
     pub holdout: Option<usize>,
-    /// How many grids to test on.
+    /// Number of test grids.
     pub test: usize,
 }
 
-/// The signs of couplings.
+/// Signs of the couplings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Signs {
-    /// Neighbours want to be equal: from 0 to `coupling`.
+    /// Neighbours tend to be equal: couplings from 0 to `coupling`.
     Attractive,
-    /// Some want to be equal and some to differ, and not all can have their way: from −`coupling` to `coupling`.
+    /// Some neighbours tend to be equal and some to differ (frustration): couplings from −`coupling` to `coupling`.
     Mixed,
 }
 
@@ -97,13 +97,14 @@ impl Source for IsingGrid {
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
-        let (grid, n_nodes) = (self.grid(), self.rows * self.columns);
+        let grid = self.grid();
+        let n_nodes = self.rows * self.columns;
         let channel = |name: &str| Channel { name: name.into(), kind: ChannelKind::Real };
         let channels = ["field", "right", "down"].map(channel).to_vec();
         let schema = Arc::new(Grid::schema(channels, Alphabet::new(["minus", "plus"]))?);
         let edges = grid.edges();
         let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
-        grid.parts().draw(&schema, seed, |_, _, rng, out| {
+        grid.sizes().draw(&schema, seed, |_, _, rng, out| {
             let mut between = |low: f64, high: f64| low + (high - low) * rng.random::<f64>();
             let mut values = vec![[0.0; 3]; n_nodes];
             values.iter_mut().for_each(|values| values[0] = between(-self.field, self.field));
@@ -114,7 +115,7 @@ impl Source for IsingGrid {
             let couplings: Vec<f64> =
                 edges.iter().map(|edge| 2.0 * values[edge.v as usize][1 + edge.relation as usize]).collect();
             let fields: Vec<f64> = values.iter().flat_map(|values| [0.0, 2.0 * values[0]]).collect();
-            let model = Potts { edges: &edges, couplings: &couplings, fields: &fields, labels: 2 };
+            let model = Potts { edges: &edges, couplings: &couplings, fields: &fields, n_labels: 2 };
             for (label, values) in model.draw(self.sweeps, rng).into_iter().zip(values) {
                 out.push(&values.map(Value::Real), Some(label as u32))?;
             }

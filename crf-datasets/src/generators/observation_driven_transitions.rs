@@ -5,19 +5,18 @@ use rand::RngExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::generators::support::binary::{coin, labels, noisy_copy};
+use crate::generators::support::draws::{binary_labels, coin, noisy_copy};
 use crate::generators::support::label_chain::LabelChain;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Binary labels whose transitions depend on a coin seen one step earlier (Vail 2008, §2.6.3).
+/// Binary labels whose transitions depend on a coin observed one step earlier (Vail 2008, §2.6.3).
 ///
-/// A position has the real channel `copy`, its label with noise, and the symbolic channel `coin`, a fair coin
-/// that says nothing about its own label. After `heads` the label stays with probability p, after `tails` it
-/// changes with probability p. Only a model whose transitions look at the coin before can use it, which
+/// A position has the real channel `copy`, its label with noise, and the channel of symbols `coin`, a fair coin
+/// that is independent of its own label. After `heads` the label stays with probability p, after `tails` it
+/// changes with probability p. Only a model whose transitions depend on the previous coin can use it, as
 /// figure 2.4 shows: `{ transition = { type = "lag", of = "equals" } }`.
 ///
-/// The thesis draws p anew from [0, 1]; here it is a setting to sweep. It prints no length of sequence
+/// The thesis draws p from [0, 1]; here it is a setting to sweep. The thesis prints no length of sequences
 /// either; 1000 positions are our choice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -28,7 +27,7 @@ pub struct ObservationDrivenTransitions {
     pub noise: f64,
     /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -47,8 +46,8 @@ impl Default for ObservationDrivenTransitions {
 }
 
 impl ObservationDrivenTransitions {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -64,7 +63,7 @@ impl Source for ObservationDrivenTransitions {
     fn check(&self) -> Result<()> {
         coin("p", self.p)?;
         coin("noise", self.noise)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
@@ -73,16 +72,18 @@ impl Source for ObservationDrivenTransitions {
             Channel { name: "copy".into(), kind: ChannelKind::Real },
             Channel { name: "coin".into(), kind: ChannelKind::Symbol(sides) },
         ];
-        let schema = Arc::new(Schema::chain(channels, labels())?);
+        let schema = Arc::new(Schema::chain(channels, binary_labels())?);
         let after = [LabelChain::new("p", 1.0 - self.p, 2)?, LabelChain::new("p", self.p, 2)?]; // tails, heads
         let noise = coin("noise", self.noise)?;
-        self.parts().draw(&schema, seed, |_, length, rng, out| {
-            let (mut label, mut chain) = (None, &after[0]);
+        self.sizes().draw(&schema, seed, |_, length, rng, out| {
+            let mut label = None;
+            let mut chain = &after[0];
             for _ in 0..length {
                 let y = chain.step(label, rng);
                 let side = rng.random_range(0..2_u32);
                 out.push(&[noisy_copy(y, noise, rng), Value::Symbol(side)], Some(y))?;
-                (label, chain) = (Some(y), &after[side as usize]);
+                label = Some(y);
+                chain = &after[side as usize];
             }
             out.end_chain()
         })

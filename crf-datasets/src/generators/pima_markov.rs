@@ -9,49 +9,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
 use crate::generators::pima_markov::pools::{ATTRIBUTES, Pools};
-use crate::generators::support::binary::{coin, labels};
+use crate::generators::support::draws::{binary_labels, coin};
 use crate::generators::support::label_chain::LabelChain;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::generators::support::splits::{Size, SplitSizes};
 
 /// Markov chains of labels with observations of Pima Indians Diabetes patients (Vail 2008, §2.6.1).
 ///
-/// Each trial breaks the 768 rows into two random halves and each half by label. Labels follow a first-order
-/// Markov chain; each position copies a random row of its label, with replacement, from the training half for
-/// training and holdout data and from the test half for test data. The eight attributes are real channels.
+/// Each trial splits the 768 rows into two random halves, and each half by label. Labels follow a first-order
+/// Markov chain. Each position copies a random row of its label, with replacement: from the training half in
+/// training and validation data, and from the test half in test data. The eight attributes are real channels.
 ///
 /// Deviations. The thesis says that positive positions of training sequences copy from the positive *test*
-/// pool: a slip, since the test data would then be known in training; we draw from the training pool. It does
-/// not print the chain's probabilities: we use the 75% of self-transitions of its §2.6.2, and so both labels
+/// pool. This is a slip, since the test data would then be known in training; we draw from the training pool. It does
+/// not print the probabilities of the chain. We use the 75% of self-transitions of its §2.6.2, and so both labels
 /// are equally frequent, unlike in the file (35% of label 1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PimaMarkov {
-    /// Where observations come from.
+    /// Origin of the observations: `csv` or `gaussian`.
     pub pool: Pool,
-    /// The file for `pool = "csv"`: an absolute path, or one below the directory in the environment variable
+    /// Data file for `pool = "csv"`: an absolute path, or one below the directory in the environment variable
     /// CRF_DATA.
     pub file: PathBuf,
-    /// Probability that a label is the one before.
+    /// Probability that a label equals the previous label.
     pub stay: f64,
     /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
 }
 
-/// Where the observations of a label come from.
+/// Origin of the observations of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pool {
     /// Rows of the file.
     Csv,
-    /// Independent normal distributions with the file's mean and deviation per label: no file is needed.
+    /// Independent normal distributions with the mean and deviation of the file per label; no file is needed.
     ///
-    /// This is just what a Gaussian naive Bayes HMM assumes, so the crossing of figure 2.2 cannot be expected
-    /// of it.
+    /// This is what a Gaussian naive Bayes HMM assumes, so the crossing of figure 2.2 cannot be expected.
     Gaussian,
 }
 
@@ -69,8 +67,8 @@ impl Default for PimaMarkov {
 }
 
 impl PimaMarkov {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -80,13 +78,12 @@ crf_core::plugin!("source", PimaMarkov, "pima-markov", example = r#"pool = "gaus
 impl Source for PimaMarkov {
     fn check(&self) -> Result<()> {
         coin("stay", self.stay)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
-    /// Reads the file anew, in half a millisecond: too little beside the training that follows to keep a
-    /// copy.
+    /// Reads the file in every trial: the time is negligible beside training, so no copy is kept.
     fn load(&self, seed: &Seed) -> Result<Splits> {
-        let schema = Arc::new(Schema::chain(real(ATTRIBUTES.map(String::from)), labels())?);
+        let schema = Arc::new(Schema::chain(real(ATTRIBUTES.map(String::from)), binary_labels())?);
         let chain = LabelChain::new("stay", self.stay, 2)?;
         let pools = match self.pool {
             Pool::Csv => {
@@ -95,9 +92,9 @@ impl Source for PimaMarkov {
             }
             Pool::Gaussian => Pools::Gaussian,
         };
-        self.parts().draw(&schema, seed, |part, length, rng, out| {
+        self.sizes().draw(&schema, seed, |split, length, rng, out| {
             chain.fill(length, 1, rng, out, |y, rng, values| {
-                values.extend(pools.draw(part, y, rng).map(Value::Real));
+                values.extend(pools.draw(split, y, rng).map(Value::Real));
             })
         })
     }

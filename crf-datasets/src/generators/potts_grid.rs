@@ -5,15 +5,15 @@ use rand_distr::Distribution as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::generators::support::draws::noise;
 use crate::generators::support::grid::{Grid, Potts};
-use crate::generators::support::label_chain::numbered;
-use crate::generators::support::noise::noise;
+use crate::labels::numbered;
 
 /// Noisy images of smooth label fields: a Potts model on a grid (Geman & Geman 1984).
 ///
-/// Labels 0, 1 … are drawn from p(y) ∝ exp(β · number of neighbours with equal labels) by Gibbs sampling, row by row
-/// from a uniform start; every pixel shows its label plus normal noise in the real channel `brightness`. Nodes
-/// are joined to their right and lower neighbours by the relations `right` and `down`. The true model is then
+/// The labels 0, 1, … are drawn from p(y) ∝ exp(β · number of neighbours with equal labels) by Gibbs sampling, row by row
+/// from a uniform start. The real channel `brightness` of a pixel is its label plus normal noise. Nodes
+/// are joined to their right and lower neighbours by the relations `right` and `down`. The true model is
 /// log-linear: brightness and intercept for each label, β on the diagonal of both relations.
 ///
 /// A hundred sweeps come close to the model below the critical β, which is log(1 + √q) for q labels (0.88 for
@@ -21,23 +21,23 @@ use crate::generators::support::noise::noise;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PottsGrid {
-    /// Rows of an image.
+    /// Number of rows of an image.
     pub rows: usize,
-    /// Columns of an image.
+    /// Number of columns of an image.
     pub columns: usize,
-    /// How many labels there are; at least 2.
+    /// Number of labels; at least 2.
     pub labels: usize,
-    /// The β of the model; at most 100.
+    /// Coupling β of neighbours; at most 100 in absolute value.
     pub coupling: f64,
-    /// Sweeps of the Gibbs sampler.
+    /// Number of sweeps of the Gibbs sampler.
     pub sweeps: usize,
     /// Standard deviation of the noise.
     pub noise: f64,
-    /// How many images to train on.
+    /// Number of training images.
     pub train: usize,
-    /// How many images for choices; none when left out.
+    /// Number of validation images; none if omitted.
     pub holdout: Option<usize>,
-    /// How many images to test on.
+    /// Number of test images.
     pub test: usize,
 }
 
@@ -82,18 +82,21 @@ impl Source for PottsGrid {
         require(self.labels >= 2, "labels", "at least 2", self.labels)?;
         let range = "a number between -100 and 100";
         require(self.coupling.abs() <= 100.0, "coupling", range, self.coupling)?;
-        noise(self.noise).map(|_| ())
+        noise(self.noise).map(drop)
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let channels = vec![Channel { name: "brightness".into(), kind: ChannelKind::Real }];
-        let (noise, schema) = (noise(self.noise)?, Arc::new(Grid::schema(channels, numbered(self.labels))?));
-        let (edges, n_nodes) = (self.grid().edges(), self.rows * self.columns);
+        let noise = noise(self.noise)?;
+        let schema = Arc::new(Grid::schema(channels, numbered(self.labels))?);
+        let edges = self.grid().edges();
+        let n_nodes = self.rows * self.columns;
         let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
-        let (couplings, fields) = (vec![self.coupling; edges.len()], vec![0.0; n_nodes * self.labels]);
-        let model = Potts { edges: &edges, couplings: &couplings, fields: &fields, labels: self.labels };
-        self.grid().parts().draw(&schema, seed, |_, _, rng, out| {
+        let couplings = vec![self.coupling; edges.len()];
+        let fields = vec![0.0; n_nodes * self.labels];
+        let model = Potts { edges: &edges, couplings: &couplings, fields: &fields, n_labels: self.labels };
+        self.grid().sizes().draw(&schema, seed, |_, _, rng, out| {
             for label in model.draw(self.sweeps, rng) {
                 out.push(&[Value::Real(label as f64 + noise.sample(rng))], Some(label as u32))?;
             }

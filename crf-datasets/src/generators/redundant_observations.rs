@@ -5,33 +5,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::binary::{coin, labels, noisy_copy};
+use crate::generators::support::draws::{binary_labels, coin, noisy_copy};
 use crate::generators::support::label_chain::LabelChain;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Binary labels seen through n identical and n independent noisy copies (Vail 2008, §2.6.2).
+/// Binary labels observed as n identical and n independent noisy copies (Vail 2008, §2.6.2).
 ///
-/// Labels follow a first-order Markov chain. One noisy copy of the label stands in all channels `redundant1`
-/// … `redundantn`; each of `independent1` … `independentn` has noise of its own. A model that takes all
-/// channels for independent given the label counts the redundant one n times, which figure 2.3 shows.
+/// Labels follow a first-order Markov chain. All channels `redundant1` … `redundantn` hold the same noisy copy of the
+/// label; each of `independent1` … `independentn` has noise of its own. A model that assumes all
+/// channels to be independent given the label counts the redundant copy n times, as figure 2.3 shows.
 ///
 /// "20% noise" is read as: the copy is the other label in 20% of all positions. The thesis does not print the
 /// length of its sequences; 1000 positions are our choice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedundantObservations {
-    /// The n of figure 2.3: how many channels of either sort there are.
+    /// Number n of channels of either sort, as in figure 2.3.
     pub copies: usize,
-    /// Probability that a label is the one before.
+    /// Probability that a label equals the previous label.
     pub stay: f64,
-    /// Probability that the value of all redundant channels is wrong.
+    /// Probability that the common value of the redundant channels is wrong.
     pub noise_redundant: f64,
-    /// Probability that the value of one independent channel is wrong.
+    /// Probability that the value of an independent channel is wrong.
     pub noise_independent: f64,
     /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -52,8 +51,8 @@ impl Default for RedundantObservations {
 }
 
 impl RedundantObservations {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -66,17 +65,17 @@ impl Source for RedundantObservations {
         coin("stay", self.stay)?;
         coin("noise_redundant", self.noise_redundant)?;
         coin("noise_independent", self.noise_independent)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         let sorts = ["redundant", "independent"].into_iter();
         let names = sorts.flat_map(|sort| (1..=self.copies).map(move |k| format!("{sort}{k}")));
-        let schema = Arc::new(Schema::chain(real(names), labels())?);
+        let schema = Arc::new(Schema::chain(real(names), binary_labels())?);
         let chain = LabelChain::new("stay", self.stay, 2)?;
         let once = coin("noise_redundant", self.noise_redundant)?;
         let each = coin("noise_independent", self.noise_independent)?;
-        self.parts().draw(&schema, seed, |_, length, rng, out| {
+        self.sizes().draw(&schema, seed, |_, length, rng, out| {
             chain.fill(length, 1, rng, out, |y, rng, values| {
                 values.resize(self.copies, noisy_copy(y, once, rng));
                 values.extend((0..self.copies).map(|_| noisy_copy(y, each, rng)));

@@ -7,32 +7,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::label_chain::numbered;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::checks::positive;
+use crate::generators::support::splits::{Size, SplitSizes};
+use crate::labels::numbered;
 
 /// Sequences that a linear model separates with a margin (Collins 2002, theorem 1).
 ///
-/// The margin bounds the mistakes of a perceptron (Novikoff 1962).
-/// Each label has a real channel, `x0`, `x1` …, which is a small number where the label is true and 0 elsewhere; further
-/// channels, `noise0` …, are uniform on a sphere and tell nothing. Weights of 1/√L, L being the number of labels, on each
-/// label's own channel have length 1, and under them the true labelling of every sequence beats every other one by
-/// `margin` for each position in which they differ. With the features `value` alone, no labelling of a sequence has
-/// features longer than `radius`.
+/// The margin bounds the number of mistakes of a perceptron (Novikoff 1962).
+///
+/// Each label has a real channel, `x0`, `x1`, …, which is a small number if the label is the true one and 0 otherwise. Further
+/// channels, `noise0`, …, are uniform on a sphere and carry no information. The weights 1/√L, where L is the number of labels,
+/// on each label's own channel have length 1. Under them the true labelling of every sequence scores higher than every other
+/// one by `margin` for each position in which they differ. With the features `value` alone, the feature vector of a labelling
+/// is never longer than `radius`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Separable {
-    /// How many labels there are; at least 2.
+    /// Number of labels; at least 2.
     pub labels: usize,
-    /// The γ of the bound (2R/γ)²; above 0, and at most `radius` / (length · √labels).
+    /// Margin γ of the bound (2R/γ)²; above 0, and at most `radius` / (length · √labels).
     pub margin: f64,
-    /// The R of the bound; above 0.
+    /// Radius R of the bound; above 0.
     pub radius: f64,
-    /// How many channels are noise; at least 1.
+    /// Number of noise channels; at least 1.
     pub noise: usize,
     /// Size of the training data.
     pub train: Size,
-    /// Size of the test data; the training data again when left out.
+    /// Size of the test data; if omitted, the training data are also the test data.
     pub test: Option<Size>,
 }
 
@@ -46,11 +47,11 @@ impl Default for Separable {
 crf_core::plugin!("source", Separable, "separable", example = "margin = 0.05");
 
 impl Separable {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: None, test: self.test.unwrap_or(self.train) }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: None, test: self.test.unwrap_or(self.train) }
     }
 
-    /// What the channel of the true label shows.
+    /// Value of the channel of the true label.
     fn signal(&self) -> f64 {
         self.margin * (self.labels as f64).sqrt()
     }
@@ -60,18 +61,13 @@ impl Separable {
 impl Source for Separable {
     fn check(&self) -> Result<()> {
         require(self.labels >= 2, "labels", "at least 2", self.labels)?;
-        require(
-            self.radius.is_finite() && self.radius > 0.0,
-            "radius",
-            "a finite number above 0",
-            self.radius,
-        )?;
+        positive("radius", self.radius)?;
         require(self.noise > 0, "noise", "at least 1", self.noise)?;
-        self.parts().check()?;
-        let length = self.parts().test.length.max(self.train.length);
-        let most = self.radius / (length as f64 * (self.labels as f64).sqrt());
-        let want = format!("above 0 and at most {most}, the radius over the length and √labels");
-        require(self.margin > 0.0 && self.margin <= most, "margin", &want, self.margin)
+        self.sizes().check()?;
+        let length = self.sizes().test.length.max(self.train.length);
+        let max = self.radius / (length as f64 * (self.labels as f64).sqrt());
+        let want = format!("above 0 and at most {max}, the radius over the length and √labels");
+        require(self.margin > 0.0 && self.margin <= max, "margin", &want, self.margin)
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
@@ -80,7 +76,7 @@ impl Source for Separable {
         let schema = Arc::new(Schema::chain(real(names), numbered(self.labels))?);
         let mut x = vec![0.0; self.labels + self.noise];
         let mut values = Vec::with_capacity(x.len());
-        let splits = self.parts().draw(&schema, seed, |_, length, rng, out| {
+        let splits = self.sizes().draw(&schema, seed, |_, length, rng, out| {
             let rest = ((self.radius / length as f64).powi(2) - self.signal().powi(2)).max(0.0).sqrt();
             for _ in 0..length {
                 let label = rng.random_range(0..self.labels as Label);
@@ -88,8 +84,8 @@ impl Source for Separable {
                 signals.fill(0.0);
                 signals[label as usize] = self.signal();
                 noise.iter_mut().for_each(|x| *x = StandardNormal.sample(rng));
-                let size = noise.iter().map(|x| x * x).sum::<f64>().sqrt();
-                noise.iter_mut().for_each(|x| *x *= rest / size);
+                let norm = noise.iter().map(|x| x * x).sum::<f64>().sqrt();
+                noise.iter_mut().for_each(|x| *x *= rest / norm);
                 values.clear();
                 values.extend(x.iter().map(|&x| Value::Real(x)));
                 out.push(&values, Some(label))?;
@@ -114,7 +110,8 @@ mod tests {
             source.check().expect("sound settings");
             let data = source.load(&Seed::new(labels as u64)).expect("data").train;
             for i in 0..data.len() {
-                let (x, mut length) = (data.sequence(i), 0.0);
+                let x = data.sequence(i);
+                let mut length = 0.0;
                 for (t, label) in x.labels().iter().enumerate() {
                     let at = |k: usize| x.real(k)[t];
                     let own = label.expect("a label") as usize;

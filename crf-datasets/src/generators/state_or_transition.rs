@@ -6,32 +6,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::binary::{labels, sign};
+use crate::generators::support::draws::{binary_labels, noise, sign};
 use crate::generators::support::label_chain::LabelChain;
-use crate::generators::support::noise::noise;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Pairs of numbers, one about a label and one about whether it has changed (Vail 2008, eqs. 3.36 and 3.37).
+/// Pairs of numbers, one about the label and one about its change (Vail 2008, eqs. 3.36 and 3.37).
 ///
-/// Binary labels follow a first-order Markov chain. The channels `state1`, `state2` … are normal around 1 or −1 as the
-/// label is 1 or 0, and `transition1`, `transition2` … as the label is another than the one before or the same. So the
-/// first belong into state features and the others into transition features: alone, either label of the two leaves
-/// a transition channel as likely as before.
+/// Binary labels follow a first-order Markov chain. The channels `state1`, `state2`, … are normal around 1 for label 1 and
+/// around −1 for label 0. The channels `transition1`, `transition2`, … are normal around 1 if the label differs from the
+/// previous label and around −1 if it is the same. So the former belong into state features and the latter into transition
+/// features: a transition channel is independent of either label alone.
 ///
-/// The thesis does not say what the first position's change is; we draw a label before it.
+/// The thesis does not define the change at the first position; we draw a label before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StateOrTransition {
-    /// How many channels of either sort there are; at least 1.
+    /// Number of channels of either sort; at least 1.
     pub pairs: usize,
     /// Standard deviation of all channels.
     pub noise: f64,
-    /// Probability that a label is the one before.
+    /// Probability that a label equals the previous label.
     pub stay: f64,
     /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -51,8 +49,8 @@ impl Default for StateOrTransition {
 }
 
 impl StateOrTransition {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -64,21 +62,22 @@ impl Source for StateOrTransition {
         require(self.pairs >= 1, "pairs", "at least 1", self.pairs)?;
         noise(self.noise)?;
         LabelChain::new("stay", self.stay, 2)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let names = (1..=self.pairs).flat_map(|k| ["state", "transition"].map(|sort| format!("{sort}{k}")));
-        let schema = Arc::new(Schema::chain(real(names), labels())?);
-        let (chain, noise) = (LabelChain::new("stay", self.stay, 2)?, noise(self.noise)?);
-        self.parts().draw(&schema, seed, |_, length, rng, out| {
+        let schema = Arc::new(Schema::chain(real(names), binary_labels())?);
+        let chain = LabelChain::new("stay", self.stay, 2)?;
+        let noise = noise(self.noise)?;
+        self.sizes().draw(&schema, seed, |_, length, rng, out| {
             let mut last = None;
             chain.fill(length, 1, rng, out, |y, rng, values| {
-                // Backwards it is the same chain.
-                let before = last.replace(y).unwrap_or_else(|| chain.step(Some(y), rng));
+                // The chain is reversible: the label before the first one is drawn like one after it.
+                let previous = last.replace(y).unwrap_or_else(|| chain.step(Some(y), rng));
                 for _ in 0..self.pairs {
-                    let means = [sign(y), sign(before ^ y)];
+                    let means = [sign(y), sign(previous ^ y)];
                     values.extend(means.map(|mean| Value::Real(mean + noise.sample(rng))));
                 }
             })

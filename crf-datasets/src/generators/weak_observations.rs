@@ -6,36 +6,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::binary::labels;
+use crate::generators::support::draws::{binary_labels, indicator};
 use crate::generators::support::label_chain::LabelChain;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Binary labels, each like an earlier one, seen in many weak observations (Liao et al. 2007, §5.1).
+/// Binary labels that depend on an earlier label, with many weak observations (Liao et al. 2007, §5.1).
 ///
-/// A label is the one `distance` steps back with probability `stay`, and the first ones are uniform. The real channels `x1`,
-/// `x2` … are 1, and otherwise 0, with a probability for each of both labels that the seed draws between `lowest` and
-/// `highest`. Figure 1(a) sweeps `stay` with `distance` 1; figure 1(b) sweeps `distance` from 1 to 5, where the source
-/// `linked` with `distances = [2, 3, 4, 5]` makes the graphs that do not know it.
+/// A label equals the one `distance` steps back with probability `stay`; the first ones are uniform. The real channels `x1`,
+/// `x2`, … are 0 or 1. The probability of a 1 depends on the label; the seed draws it between `lowest` and
+/// `highest` for each channel and label. Figure 1(a) sweeps `stay` with `distance` 1. Figure 1(b) sweeps `distance` from 1 to
+/// 5, where the source `linked` with `distances = [2, 3, 4, 5]` makes the graphs of a model that does not know the distance.
 ///
-/// The paper draws ten chains for an observation model and leaves out one at a time. Here a trial has nine chains to
-/// train and one to test, of an observation model of its own: trials are independent, folds would not be.
+/// The paper draws ten chains per observation model and tests on one of them at a time. Here a trial has nine training chains
+/// and one test chain, with an observation model of its own: trials are independent, folds would not be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WeakObservations {
-    /// How many steps back the label is on which a label depends; at least 1.
+    /// Number of steps back to the label on which a label depends; at least 1.
     pub distance: usize,
-    /// Probability that both are equal.
+    /// Probability that the two labels are equal.
     pub stay: f64,
-    /// How many channels there are; at least 1.
+    /// Number of channels; at least 1.
     pub observations: usize,
-    /// The lowest probability that an observation is 1.
+    /// Lower bound of the probability that an observation is 1.
     pub lowest: f64,
-    /// The highest probability that an observation is 1.
+    /// Upper bound of the probability that an observation is 1.
     pub highest: f64,
     /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -57,8 +56,8 @@ impl Default for WeakObservations {
 }
 
 impl WeakObservations {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 }
 
@@ -70,24 +69,24 @@ impl Source for WeakObservations {
         require(self.distance >= 1, "distance", "at least 1", self.distance)?;
         LabelChain::new("stay", self.stay, 2)?;
         require(self.observations >= 1, "observations", "at least 1", self.observations)?;
-        let probability = |p: f64| (0.0..=1.0).contains(&p);
-        require(probability(self.lowest), "lowest", "a probability between 0 and 1", self.lowest)?;
-        let above = probability(self.highest) && self.highest >= self.lowest;
-        require(above, "highest", "a probability of at least `lowest`", self.highest)?;
-        self.parts().check()
+        let is_probability = |p: f64| (0.0..=1.0).contains(&p);
+        require(is_probability(self.lowest), "lowest", "a probability between 0 and 1", self.lowest)?;
+        let is_above = is_probability(self.highest) && self.highest >= self.lowest;
+        require(is_above, "highest", "a probability of at least `lowest`", self.highest)?;
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
         let channels = real((1..=self.observations).map(|k| format!("x{k}")));
-        let schema = Arc::new(Schema::chain(channels, labels())?);
+        let schema = Arc::new(Schema::chain(channels, binary_labels())?);
         let chain = LabelChain::new("stay", self.stay, 2)?;
         let mut rng = seed.child("observation model").rng();
         let mut draw = || rng.random_range(self.lowest..=self.highest);
         let models: Vec<[f64; 2]> = (0..self.observations).map(|_| [draw(), draw()]).collect();
-        self.parts().draw(&schema, seed, |_, length, rng, out| {
+        self.sizes().draw(&schema, seed, |_, length, rng, out| {
             chain.fill(length, self.distance, rng, out, |y, rng, values| {
-                let observe = |model: &[f64; 2]| f64::from(u8::from(rng.random_bool(model[y as usize])));
+                let observe = |model: &[f64; 2]| indicator(rng.random_bool(model[y as usize]));
                 values.extend(models.iter().map(observe).map(Value::Real));
             })
         })

@@ -8,37 +8,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::binary::{labels, sign};
+use crate::generators::support::draws::{binary_labels, noise, sign};
 use crate::generators::support::label_chain::LabelChain;
-use crate::generators::support::noise::noise;
-use crate::generators::support::size::Size;
-use crate::generators::support::splits::Parts;
+use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Groups of one strongly relevant number and copies of it that noise replaces (Vail 2008, §3.3.1).
+/// Groups of one strongly relevant number and copies of it that noise may replace (Vail 2008, §3.3.1).
 ///
-/// Binary labels follow a first-order Markov chain. The channel `strong1` of the first group is normal around 1 or −1, as
-/// the label is 1 or 0. `weak1-1`, `weak1-2` … are copies of it, but the j-th is replaced by a normal number around 0 with
-/// twice the variance where a number c, uniform in [0, 1] and drawn once for the group and the position, is below j times
-/// `step`. So a copy never tells more than those before it, and the strong channel tells all that its group does.
+/// Binary labels follow a first-order Markov chain. The channel `strong1` of the first group is normal around 1 for label 1
+/// and around −1 for label 0. `weak1-1`, `weak1-2`, … are copies of it. For each group and position a number c is drawn, uniform
+/// in [0, 1]; if c is below j times `step`, the j-th copy is replaced by a normal number around 0 with twice the variance. So a
+/// copy never carries more information than the copies before it, and the strong channel carries all information of its group.
 ///
 /// Deviation. The thesis prints that v_j is replaced if .05j < c, which would make later copies better and contradicts its
 /// own next sentence; we replace v_j if c < .05j.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WeaklyRelevant {
-    /// The k of the thesis: how many groups there are; at least 1.
+    /// Number of groups, k in the thesis; at least 1.
     pub groups: usize,
-    /// One less than the n of the thesis: how many weak copies each strong channel has.
+    /// Number of weak copies of each strong channel, n − 1 in the thesis.
     pub copies: usize,
-    /// By how much the probability that a copy is replaced grows from copy to copy.
+    /// Increase of the probability of replacement from copy to copy.
     pub step: f64,
     /// Standard deviation of a strong channel around 1 or −1.
     pub noise: f64,
-    /// Probability that a label is the one before.
+    /// Probability that a label equals the previous label.
     pub stay: f64,
     /// Size of the training data.
     pub train: Size,
-    /// Size of the data for choices; none when left out.
+    /// Size of the validation data; none if omitted.
     pub holdout: Option<Size>,
     /// Size of the test data.
     pub test: Size,
@@ -60,11 +58,11 @@ impl Default for WeaklyRelevant {
 }
 
 impl WeaklyRelevant {
-    fn parts(&self) -> Parts {
-        Parts { train: self.train, holdout: self.holdout, test: self.test }
+    fn sizes(&self) -> SplitSizes {
+        SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 
-    /// The names of the channels, group by group.
+    /// Names of the channels, group by group.
     fn channels(&self) -> impl Iterator<Item = String> {
         let copies = self.copies;
         (1..=self.groups).flat_map(move |g| {
@@ -91,22 +89,24 @@ impl Source for WeaklyRelevant {
         require((0.0..=1.0).contains(&self.step), "step", "between 0 and 1", self.step)?;
         noise(self.noise)?;
         LabelChain::new("stay", self.stay, 2)?;
-        self.parts().check()
+        self.sizes().check()
     }
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
-        let schema = Arc::new(Schema::chain(real(self.channels()), labels())?);
+        let schema = Arc::new(Schema::chain(real(self.channels()), binary_labels())?);
         let chain = LabelChain::new("stay", self.stay, 2)?;
-        let (informative, uninformative) = (noise(self.noise)?, noise(self.noise * SQRT_2)?);
-        self.parts().draw(&schema, seed, |_, length, rng, out| {
+        let informative = noise(self.noise)?;
+        let uninformative = noise(self.noise * SQRT_2)?;
+        self.sizes().draw(&schema, seed, |_, length, rng, out| {
             chain.fill(length, 1, rng, out, |y, rng, values| {
                 for _ in 0..self.groups {
-                    let (strong, c) = (sign(y) + informative.sample(rng), rng.random::<f64>());
-                    // The strong channel is the copy that nothing replaces.
+                    let strong = sign(y) + informative.sample(rng);
+                    let c = rng.random::<f64>();
+                    // j = 0 is the strong channel, which is never replaced.
                     values.extend((0..=self.copies).map(|j| {
-                        let replaced = c < self.step * j as f64;
-                        Value::Real(if replaced { uninformative.sample(rng) } else { strong })
+                        let is_replaced = c < self.step * j as f64;
+                        Value::Real(if is_replaced { uninformative.sample(rng) } else { strong })
                     }));
                 }
             })

@@ -8,24 +8,24 @@ use rand::RngExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Days of weather with a channel of every sort: little data on which every plugin can be tried.
+/// Days of weather with a channel of every kind: little data on which every plugin can be tried.
 ///
-/// The weather of a day is mostly that of the day before. The real channel `temperature`, the symbols `coin` and `word`, the
-/// attributes `signs`, and two clouds that move (`cloud1.x`, `cloud1.y`, …) each tell it with noise.
+/// The weather of a day is mostly that of the previous day. The real channel `temperature`, the symbols `coin` and `word`, the
+/// attributes `signs`, and two moving clouds (`cloud1.x`, `cloud1.y`, …) each depend on it, with noise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Weather {
-    /// How many of the labels `rain`, `sun` and `snow` there are.
+    /// Number of labels: the first 1, 2 or 3 of `rain`, `sun` and `snow`.
     pub labels: usize,
-    /// How many sequences each part has.
+    /// Number of sequences of each split.
     pub sequences: usize,
-    /// How many days each sequence has.
+    /// Number of days of each sequence.
     pub days: usize,
-    /// The probability that a channel shows another weather.
+    /// Probability that a channel shows a random weather instead of that of the day.
     pub noise: f64,
-    /// The probability that a day of the training data has no label.
+    /// Probability that a day of the training data has no label.
     pub unlabelled: f64,
-    /// Whether there are data for choices.
+    /// If true, there are validation data.
     pub holdout: bool,
 }
 
@@ -39,6 +39,7 @@ crf_core::plugin!("source", Weather, "weather", example = "labels = 3");
 
 const LABELS: [&str; 3] = ["rain", "sun", "snow"];
 const WORDS: [&str; 3] = ["wet", "dry", "white"];
+/// Probability that no new weather is drawn for a day.
 const STAY: f64 = 0.8;
 
 #[typetag::serde(name = "weather")]
@@ -64,16 +65,17 @@ impl Source for Weather {
         let channels = channels.into_iter().map(|(name, kind)| Channel { name: name.to_owned(), kind });
         let labels = Alphabet::new(LABELS[..self.labels].iter().copied());
         let schema = Arc::new(Schema::chain(channels.collect(), labels)?);
-        let part = |name: &str, unlabelled: f64| self.draw(&schema, &mut seed.child(name).rng(), unlabelled);
+        let split = |name: &str, unlabelled: f64| self.draw(&schema, &mut seed.child(name).rng(), unlabelled);
         Ok(Splits {
-            train: part("train", self.unlabelled)?,
-            holdout: self.holdout.then(|| part("holdout", 0.0)).transpose()?,
-            test: part("test", 0.0)?,
+            train: split("train", self.unlabelled)?,
+            holdout: self.holdout.then(|| split("holdout", 0.0)).transpose()?,
+            test: split("test", 0.0)?,
         })
     }
 }
 
 impl Weather {
+    /// Draws the sequences of one split.
     fn draw(&self, schema: &Arc<Schema>, rng: &mut Rng, unlabelled: f64) -> Result<Dataset> {
         let n_labels = self.labels as u32;
         let mut data = DatasetBuilder::new(schema.clone());
@@ -84,10 +86,10 @@ impl Weather {
                 if !rng.random_bool(STAY) {
                     label = rng.random_range(0..n_labels);
                 }
-                let mut seen =
+                let mut observe =
                     || if rng.random_bool(self.noise) { rng.random_range(0..n_labels) } else { label };
-                let (coin, word, sign, wind) = (seen(), seen(), seen(), seen());
-                clouds.iter_mut().for_each(|place| *place += f64::from(wind) * rng.random::<f64>());
+                let (coin, word, sign, wind) = (observe(), observe(), observe(), observe());
+                clouds.iter_mut().for_each(|coordinate| *coordinate += f64::from(wind) * rng.random::<f64>());
                 let mut values = vec![
                     Value::Real(f64::from(label) + 3.0 * self.noise * (rng.random::<f64>() - 0.5)),
                     Value::Symbol(coin % 2),

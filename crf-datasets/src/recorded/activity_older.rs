@@ -10,34 +10,34 @@ use serde::{Deserialize, Serialize};
 use crate::recorded::table::{Recording, Table, chains};
 use crate::text::fields::Fields;
 
-/// Older people in two rooms, with a batteryless sensor on the chest (Shinmoto Torres et al. 2013).
+/// Activities of older people with a batteryless sensor on the chest (Shinmoto Torres et al. 2013).
 ///
-/// 75,128 readings in 87 trials, 60 in room S1 and 27 in S2, of four activities: `bed` (sitting on it), `chair`, `lying`
-/// and `ambulating`. Real channels are the accelerations `frontal`, `vertical` and `lateral` in g, what the antenna says of
-/// the signal (`rssi`, `phase`, `frequency`), and `elapsed`, the seconds since the reading before, for readings are
-/// irregular; symbols are the `antenna` and the person's `sex`.
+/// 75,128 readings in 87 trials, 60 in room S1 and 27 in S2. The labels are four activities: `bed` (sitting on it), `chair`,
+/// `lying` and `ambulating`. Real channels are the accelerations `frontal`, `vertical` and `lateral` in g, the properties of
+/// the signal at the antenna (`rssi`, `phase`, `frequency`), and `elapsed`, the seconds since the previous reading, since
+/// readings are irregular. Channels of symbols are the `antenna` and the person's `sex`.
 ///
-/// There is no official split. The trials of the chosen rooms are dealt into folds in the order of the file, one to each
-/// fold in turn, and one fold is tested on; with as many folds as trials this leaves one trial out.
+/// There is no official split. The trials of the chosen rooms are distributed over the folds in the order of the file, one to
+/// each fold in turn, and one fold is the test data. With as many folds as trials this is leave-one-trial-out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ActivityOlder {
-    /// The file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Data file: an absolute path, or one below the directory in the environment variable CRF_DATA.
     pub file: PathBuf,
-    /// The rooms, `S1` and `S2`; at least one.
+    /// Rooms whose trials are used, among `S1` and `S2`; at least one.
     pub rooms: Vec<Room>,
-    /// How many folds there are, from 2 to the number of trials.
+    /// Number of folds, from 2 to the number of trials.
     pub folds: usize,
-    /// The fold to test on, from 0; all others are trained on.
+    /// Index of the test fold, from 0; all other folds are trained on.
     pub fold: usize,
 }
 
-/// A room with sensors.
+/// Room of the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Room {
-    /// With four antennas.
+    /// Room with four antennas.
     S1,
-    /// With three antennas.
+    /// Room with three antennas.
     S2,
 }
 
@@ -89,16 +89,16 @@ impl Source for ActivityOlder {
             return Err(Error::setting("folds", want, self.folds));
         }
         let schema = Arc::new(schema()?);
-        let part = |test| {
-            let dealt = trials.iter().enumerate().filter(|(k, _)| (k % self.folds == self.fold) == test);
-            chains(dealt.map(|(_, trial)| trial), &schema)
+        let fold = |test| {
+            let chosen = trials.iter().enumerate().filter(|(k, _)| (k % self.folds == self.fold) == test);
+            chains(chosen.map(|(_, trial)| trial), &schema)
         };
-        Ok(Splits { train: part(false)?, holdout: None, test: part(true)? })
+        Ok(Splits { train: fold(false)?, holdout: None, test: fold(true)? })
     }
 }
 
 impl ActivityOlder {
-    /// The trial that a line belongs to, when it is in one of the rooms.
+    /// Trial of a line; `None` if it is in another room.
     fn trial(&self, fields: &mut Fields<'_>) -> Result<Option<String>> {
         let room = [Room::S1, Room::S2][fields.one_of(&["S1", "S2"])? as usize];
         let trial = fields.name("a trial")?;
@@ -106,13 +106,13 @@ impl ActivityOlder {
     }
 }
 
-/// The rest of a line; `before` is the time of the one before.
-fn reading(fields: &mut Fields<'_>, trial: &mut Recording, before: &mut f64) -> Result<Label> {
+/// Reads the fields of a reading; `previous_time` is the time of the previous reading.
+fn reading(fields: &mut Fields<'_>, trial: &mut Recording, previous_time: &mut f64) -> Result<Label> {
     let sex = fields.one_of(&SEXES)?;
-    let last = (!trial.labels.is_empty()).then_some(*before);
+    let last = (!trial.labels.is_empty()).then_some(*previous_time);
     let time = fields.time(last)?;
     let elapsed = last.map_or(0.0, |last| time - last);
-    *before = time;
+    *previous_time = time;
     trial.values.extend([Value::Symbol(sex), Value::Real(elapsed)]);
     fields.reals(3, &mut trial.values)?;
     trial.values.push(Value::Symbol(fields.one_of(&ANTENNAS)?));
@@ -150,7 +150,8 @@ mod tests {
 
     /// The trials in room S1 below a good header, or the message.
     fn read(rows: &str) -> Result<Vec<Recording>, String> {
-        let (text, mut time) = (format!("{HEADER}\n{rows}"), 0.0);
+        let text = format!("{HEADER}\n{rows}");
+        let mut time = 0.0;
         let source = ActivityOlder { rooms: vec![Room::S1], ..ActivityOlder::default() };
         let position = |fields: &mut Fields<'_>, trial: &mut Recording| reading(fields, trial, &mut time);
         let trials =

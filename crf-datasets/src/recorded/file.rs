@@ -10,24 +10,24 @@ use serde::{Deserialize, Serialize};
 use crate::formats::format::Format;
 use crate::text::data_dir;
 
-/// Files of one format, one per part.
+/// Files of one format, one for each of training, validation and test data.
 ///
-/// The symbols and labels are those of the training file; labels of other files that it does not have count
-/// as errors whatever is predicted. Relative paths are looked for below the directory in the environment
-/// variable CRF_DATA, and gzip is read through.
+/// The known symbols and labels are those of the training file. A position whose label does not occur there counts
+/// as an error whatever is predicted. Relative paths are below the directory in the environment
+/// variable CRF_DATA. Files may be compressed with gzip.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// How the files are to be read.
+    /// Format of the files.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub format: Box<dyn Format>,
-    /// The file of the training data.
+    /// File of the training data.
     pub train: PathBuf,
-    /// The file of the data for choices; none when left out.
+    /// File of the validation data; none if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holdout: Option<PathBuf>,
-    /// The file of the test data.
+    /// File of the test data.
     pub test: PathBuf,
 }
 
@@ -48,9 +48,9 @@ columns = ["word", "pos"]
 #[typetag::serde(name = "file")]
 impl Source for File {
     fn check(&self) -> Result<()> {
-        let parts =
+        let files =
             [("train", Some(&self.train)), ("holdout", self.holdout.as_ref()), ("test", Some(&self.test))];
-        for (key, path) in parts.into_iter().filter_map(|(key, path)| path.map(|path| (key, path))) {
+        for (key, path) in files.into_iter().filter_map(|(key, path)| path.map(|path| (key, path))) {
             require(!path.as_os_str().is_empty(), key, "the path of a file", "nothing")?;
         }
         self.format.check()
@@ -73,5 +73,5 @@ fn read(
     schema: Option<&Arc<Schema>>,
 ) -> Result<Dataset> {
     let path = data_dir::locate(file, directory, "")?;
-    format.read_file(&path, schema).map_err(|error| data_dir::explained(error, ""))
+    format.read_file(&path, schema).map_err(|error| data_dir::with_help(error, ""))
 }

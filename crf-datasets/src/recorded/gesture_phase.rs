@@ -9,17 +9,17 @@ use crate::channels::real;
 use crate::recorded::table::{Recording, Table, chains};
 use crate::text::fields::Fields;
 
-/// Seven videos of people who tell stories, each frame with its phase of gesture (Madeo, Lima & Peres 2013).
+/// Gesture phases in videos of people who tell stories (Madeo, Lima & Peres 2013).
 ///
-/// 9,873 frames. Labels are `D` (rest), `P` (preparation), `S` (stroke), `H` (hold) and `R` (retraction); the real channels
-/// `v1` … `v32` are velocities and accelerations of hands and wrists. A video is named after its person and its
-/// story: `a1`, `a2`, `a3`, `b1`, `b3`, `c1`, `c3`. To leave one episode out at a time, sweep `test` over them.
+/// 9,873 frames in seven videos. The label of a frame is its phase: `D` (rest), `P` (preparation), `S` (stroke), `H` (hold) or
+/// `R` (retraction). The real channels `v1` … `v32` are velocities and accelerations of hands and wrists. A video is named
+/// after its person and its story: `a1`, `a2`, `a3`, `b1`, `b3`, `c1`, `c3`. For leave-one-video-out, sweep `test` over them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GesturePhase {
-    /// The file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Data file: an absolute path, or one below the directory in the environment variable CRF_DATA.
     pub file: PathBuf,
-    /// The videos to test on; all others are trained on.
+    /// Names of the test videos; all other videos are trained on.
     pub test: Vec<String>,
 }
 
@@ -50,8 +50,8 @@ impl Source for GesturePhase {
                 format!("`{video}` twice"),
             )?;
         }
-        let some = !self.test.is_empty() && self.test.len() < VIDEOS.len();
-        require(some, "test", "at least one video, and not all seven", self.test.len())
+        let is_proper_subset = !self.test.is_empty() && self.test.len() < VIDEOS.len();
+        require(is_proper_subset, "test", "at least one video, and not all seven", self.test.len())
     }
 
     fn load(&self, _: &Seed) -> Result<Splits> {
@@ -63,9 +63,9 @@ impl Source for GesturePhase {
             return Err(Error::data(format!("{file}: expected the videos {want}, got {got}")));
         }
         let schema = Arc::new(Schema::chain(real(channels()), Alphabet::new(PHASES))?);
-        let part =
+        let split =
             |test| chains(videos.iter().filter(|video| self.test.contains(&video.name) == test), &schema);
-        Ok(Splits { train: part(false)?, holdout: None, test: part(true)? })
+        Ok(Splits { train: split(false)?, holdout: None, test: split(true)? })
     }
 }
 

@@ -6,22 +6,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::generators::support::label_chain::numbered;
+use crate::labels::numbered;
 use crate::recorded::table::{Recording, Table, chains};
 use crate::text::fields::Fields;
 
-/// Videos of hand gestures, 30 frames a position (ChaLearn 2011; Diotte 2017, §IV.C).
+/// Videos of hand gestures, 30 frames per position (ChaLearn 2011; Diotte 2017, §IV.C).
 ///
 /// Each of 20 sets is a task of its own, with one person and 9 to 14 labels: 0 is rest, the others are the set's
-/// vocabulary. 30 videos are for training and 17 for tests, 16 in set 2; `held-out` with `as = "holdout"` takes some of the
-/// training videos for choices. The 60 real channels are two histograms of visual words, each of length 1: `m0` … `m29`
-/// of the video, `k0` … `k29` of its depth.
+/// vocabulary. A set has 30 training videos and 17 test videos, 16 in set 2. For validation data, take some of the training
+/// videos by `held-out` with `as = "holdout"`. The 60 real channels are two histograms of visual words, each of length 1:
+/// `m0` … `m29` of the video, `k0` … `k29` of its depth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gestures {
-    /// The file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Data file: an absolute path, or one below the directory in the environment variable CRF_DATA.
     pub file: PathBuf,
-    /// The set, from 1 to 20.
+    /// Number of the set, from 1 to 20.
     pub set: u8,
 }
 
@@ -43,26 +43,28 @@ impl Source for Gestures {
     }
 
     fn load(&self, _: &Seed) -> Result<Splits> {
-        let videos = table().read(&self.file, |fields| self.video(fields), node)?;
-        let part = |split: &'static str| videos.iter().filter(move |video| video.name.starts_with(split));
+        let videos = table().read(&self.file, |fields| self.video(fields), position)?;
+        let videos_of =
+            |split: &'static str| videos.iter().filter(move |video| video.name.starts_with(split));
         for split in ["train", "test"] {
-            if part(split).next().is_none() {
+            if videos_of(split).next().is_none() {
                 let (file, set) = (self.file.display(), self.set);
                 return Err(Error::data(format!("{file}: expected {split} videos of set {set}, got none")));
             }
         }
-        let last = videos.iter().flat_map(|video| &video.labels).max().map_or(0, |&label| label as usize);
-        let schema = Arc::new(Schema::chain(real(channels()), numbered(last + 1))?);
+        let last_label =
+            videos.iter().flat_map(|video| &video.labels).max().map_or(0, |&label| label as usize);
+        let schema = Arc::new(Schema::chain(real(channels()), numbered(last_label + 1))?);
         Ok(Splits {
-            train: chains(part("train"), &schema)?,
+            train: chains(videos_of("train"), &schema)?,
             holdout: None,
-            test: chains(part("test"), &schema)?,
+            test: chains(videos_of("test"), &schema)?,
         })
     }
 }
 
 impl Gestures {
-    /// The part and the number of the video that a line belongs to, when it is of the set.
+    /// Video of a line, with its split; `None` if it is in another set.
     fn video(&self, fields: &mut Fields<'_>) -> Result<Option<String>> {
         let set: u8 = fields.next("a set from 1 to 20", |text| text.parse().ok())?;
         let split =
@@ -72,8 +74,8 @@ impl Gestures {
     }
 }
 
-/// The rest of a line.
-fn node(fields: &mut Fields<'_>, video: &mut Recording) -> Result<Label> {
+/// Reads position, label and histograms.
+fn position(fields: &mut Fields<'_>, video: &mut Recording) -> Result<Label> {
     fields.count(video.labels.len(), &video.name)?;
     let label = fields.next("a label from 0 on", |text| text.parse::<u8>().ok())?;
     fields.reals(60, &mut video.values)?;
@@ -105,7 +107,7 @@ mod tests {
         let (text, source) =
             (format!("{}\n{rows}", table().header), Gestures { set: 2, ..Gestures::default() });
         let lines = &mut text.as_bytes();
-        let videos = table().parse(Lines::new("f", lines), |fields| source.video(fields), node);
+        let videos = table().parse(Lines::new("f", lines), |fields| source.video(fields), position);
         videos.map_err(|error| error.to_string())
     }
 
@@ -140,7 +142,8 @@ mod tests {
             &again,
             "f:4:1: expected the rows of a recording next to each other, got `test video 1` again",
         );
-        let error = table().parse(Lines::new("f", &mut "a\tb\n".as_bytes()), |_| Ok(None), node).unwrap_err();
+        let error =
+            table().parse(Lines::new("f", &mut "a\tb\n".as_bytes()), |_| Ok(None), position).unwrap_err();
         assert!(
             error.to_string().starts_with("f:1:1: expected the header `set\tsplit\tvideo\tt\tlabel\tm0"),
             "{error}"
@@ -188,10 +191,11 @@ mod tests {
         let file = std::env::temp_dir().join(format!("gestures-{}.tsv", std::process::id()));
         std::fs::write(&file, format!("{}\n{}", table().header, row("3\ttrain\t1\t0\t3"))).unwrap();
         let message = |set| Gestures { file: file.clone(), set }.load(&Seed::new(1)).unwrap_err().to_string();
-        let (place, messages) = (file.display(), [message(2), message(3)]);
+        let name = file.display();
+        let messages = [message(2), message(3)];
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(messages[0], format!("{place}: expected train videos of set 2, got none"));
-        assert_eq!(messages[1], format!("{place}: expected test videos of set 3, got none"));
+        assert_eq!(messages[0], format!("{name}: expected train videos of set 2, got none"));
+        assert_eq!(messages[1], format!("{name}: expected test videos of set 3, got none"));
     }
 
     #[test]

@@ -8,22 +8,22 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::generators::support::label_chain::numbered;
+use crate::labels::numbered;
 use crate::text::data_dir;
 use crate::text::fields::Fields;
 use crate::text::lines::Lines;
 
-/// Where English words may be hyphenated (Dietterich, Hao & Ashenfelter 2008).
+/// Hyphenation of English words (Dietterich, Hao & Ashenfelter 2008).
 ///
-/// 1,951 words to train and 908 to test. A position is a gap between two letters, and its label 1 where a hyphen may
-/// stand. The symbolic channels `left3`, `left2`, `left1`, `right1`, `right2` and `right3` are the letters around it, `_`
-/// beyond the ends of the word: `{ state = "equals" }` makes the 162 functions of the files.
+/// 1,951 training words and 908 test words. A position is a gap between two letters; its label is 1 if a hyphen is
+/// allowed there. The channels of symbols `left3`, `left2`, `left1`, `right1`, `right2` and `right3` are the letters around it, `_`
+/// beyond the ends of the word. `{ state = "equals" }` makes the 162 functions of the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hyphen {
-    /// The file of the training words: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// File of the training words: an absolute path, or one below the directory in the environment variable CRF_DATA.
     pub train: PathBuf,
-    /// The file of the test words.
+    /// File of the test words, found in the same way.
     pub test: PathBuf,
 }
 
@@ -36,8 +36,8 @@ impl Default for Hyphen {
 crf_core::plugin!("source", Hyphen, "hyphen");
 
 const WINDOW: [&str; 6] = ["left3", "left2", "left1", "right1", "right2", "right3"];
-/// How many values a place of the window has: the letters, and none.
-const VALUES: u32 = 27;
+/// Number of values per letter of the window: 26 letters, and none.
+const N_VALUES: u32 = 27;
 const HELP: &str = ", which is one of sparse.hyphen.6.train and sparse.hyphen.6.test in the test data of \
                     github.com/haifengl/smile";
 
@@ -52,8 +52,8 @@ impl Source for Hyphen {
 
     fn load(&self, _: &Seed) -> Result<Splits> {
         let schema = Arc::new(schema()?);
-        let part = |file| data_dir::read(file, HELP, |lines| parse(lines, &schema));
-        Ok(Splits { train: part(&self.train)?, holdout: None, test: part(&self.test)? })
+        let read = |file| data_dir::read(file, HELP, |lines| parse(lines, &schema));
+        Ok(Splits { train: read(&self.train)?, holdout: None, test: read(&self.test)? })
     }
 }
 
@@ -64,36 +64,41 @@ fn schema() -> Result<Schema> {
     Schema::chain(channels.to_vec(), numbered(2))
 }
 
-/// Reads all words: after a line with the numbers of words, labels and functions, a line for each position with the
-/// numbers of its word and of itself, from 1, how many functions are not 0 there, which, and the label.
+/// Reads all words.
+///
+/// The first line has the numbers of words, labels and functions. Every other line is a position: the numbers of
+/// its word and of itself, from 1; the number of functions that are not 0 there, and their indices; the label.
 fn parse(mut lines: Lines<'_>, schema: &Arc<Schema>) -> Result<Dataset> {
-    let Some(line) = lines.next()? else { return Err(lines.nothing()) };
+    let Some(line) = lines.next()? else { return Err(lines.no_sequence()) };
     let mut fields = Fields::new(line, ' ');
     let n_words: usize = fields.next("a number of words", |text| text.parse().ok())?;
     fields.next("2 labels", |text| (text == "2").then_some(()))?;
     fields.next("162 functions", |text| (text == "162").then_some(()))?;
     fields.end()?;
     let mut data = DatasetBuilder::new(schema.clone());
-    let (mut word, mut position) = (0, 0);
+    let mut word = 0;
+    let mut position = 0;
     while let Some(line) = lines.next()? {
         let mut fields = Fields::new(line, ' ');
-        let (this, next) = (word.max(1), word + 1);
+        let this = word.max(1);
+        let next = word + 1;
         let want = if this == next { "" } else { " or the next" };
-        let of: usize = fields.next(format_args!("word {this}{want}"), |text| {
-            text.parse().ok().filter(|&of| of == this || of == next)
+        let word_of_line: usize = fields.next(format_args!("word {this}{want}"), |text| {
+            text.parse().ok().filter(|&number| number == this || number == next)
         })?;
-        if of > word {
+        if word_of_line > word {
             if word > 0 {
                 data.end_chain()?;
             }
-            (word, position) = (of, 0);
+            word = word_of_line;
+            position = 0;
         }
         position += 1;
         fields.count(position, format_args!("word {word}"))?;
         fields.next("6 functions", |text| (text == "6").then_some(()))?;
         let mut values = [Value::Symbol(0); WINDOW.len()];
-        for (value, place) in values.iter_mut().zip(0..) {
-            let range = VALUES * place..VALUES * (place + 1);
+        for (value, k) in values.iter_mut().zip(0..) {
+            let range = N_VALUES * k..N_VALUES * (k + 1);
             let want = format_args!("a function from {} to {}", range.start, range.end - 1);
             let function =
                 fields.next(want, |text| text.parse().ok().filter(|function| range.contains(function)))?;
@@ -104,7 +109,7 @@ fn parse(mut lines: Lines<'_>, schema: &Arc<Schema>) -> Result<Dataset> {
         data.push(&values, Some(label))?;
     }
     if word != n_words || word == 0 {
-        return Err(lines.end().error(
+        return Err(lines.last().error(
             0,
             format!("{n_words} words, at least 1, as the first line says"),
             word,

@@ -13,33 +13,33 @@ use crate::text::data_dir;
 use crate::text::fields::Fields;
 use crate::text::lines::Lines;
 
-/// How English words are spoken, a letter a position (Sejnowski & Rosenberg 1987).
+/// Pronunciation of English words, one letter per position (Sejnowski & Rosenberg 1987).
 ///
-/// The symbolic channel `letter` is what is seen; the label is the letter's phoneme, its mark of stress or syllable, or
-/// both, which are the classes of Dietterich and Ashenfelter's poster: about 126 in a thousand words. Labels are those of
-/// the training words, so a few of the test words can never be predicted right.
+/// The observation is the channel of symbols `letter`. The label is the letter's phoneme, its mark of stress or syllable, or
+/// both. Both together are the classes of Dietterich and Ashenfelter's poster: about 126 in a thousand words. The labels are
+/// those of the training words, so a few positions of the test words can never be predicted right.
 ///
-/// Words are drawn by the seed from the 19,801 in the dictionary, none of them twice. Of a word with several
-/// pronunciations only the first counts, as in the paper; `gunpowder` has no stress there and is left out.
+/// Words are drawn by the seed from the 19,801 in the dictionary, without replacement. Of a word with several
+/// pronunciations only the first counts, as in the paper. `gunpowder` has no stress in the dictionary and is omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nettalk {
-    /// The dictionary: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Dictionary file: an absolute path, or one below the directory in the environment variable CRF_DATA.
     pub file: PathBuf,
-    /// A file with the words to train on, of which the first are taken, such as `nettalk/nettalk.list` with the 1,000
-    /// most common ones; when left out, they are drawn.
+    /// File with a list of training words, such as `nettalk/nettalk.list` with the 1,000 most common words; the first
+    /// `train` words of the list are taken. If omitted, the training words are drawn.
     pub list: Option<PathBuf>,
-    /// What labels tell.
+    /// Content of the labels: `phoneme`, `stress` or `both`.
     pub target: Spoken,
-    /// How many words to train on.
+    /// Number of training words.
     pub train: usize,
-    /// How many words are for choices; none when left out.
+    /// Number of validation words; none if omitted.
     pub holdout: Option<usize>,
-    /// How many words to test on.
+    /// Number of test words.
     pub test: usize,
 }
 
-/// What labels tell.
+/// Content of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Spoken {
@@ -89,30 +89,30 @@ impl Source for Nettalk {
             let numbers: HashMap<&str, usize> =
                 words.iter().map(|word| word.letters.as_str()).zip(0..).collect();
             let common = data_dir::read(list, HELP, |lines| listed(lines, &numbers))?;
-            let places: HashMap<usize, usize> = common.into_iter().zip(0..).collect();
-            let most = places.len();
+            let ranks: HashMap<usize, usize> = common.into_iter().zip(0..).collect();
+            let n_listed = ranks.len();
             require(
-                self.train <= most,
+                self.train <= n_listed,
                 "train",
-                &format!("at most {most}, as many as the list has"),
+                &format!("at most {n_listed}, as many as the list has"),
                 self.train,
             )?;
-            // The order of the list, and behind it that of the draw.
+            // Listed words come first, in the order of the list; the others keep the order of the draw.
             order.sort_by_key(|word| {
-                places.get(word).copied().filter(|&place| place < self.train).unwrap_or(most)
+                ranks.get(word).copied().filter(|&rank| rank < self.train).unwrap_or(n_listed)
             });
         }
         let mut left = order.as_slice();
         let mut take = |key: &str, n: usize| {
-            let most = left.len();
-            require(n <= most, key, &format!("at most {most}, as many words as are left"), n)?;
+            let n_left = left.len();
+            require(n <= n_left, key, &format!("at most {n_left}, as many words as are left"), n)?;
             Ok::<_, Error>(left.split_off(..n).unwrap_or_default().iter().map(|&word| &words[word]))
         };
         let train = self.chains(take("train", self.train)?, DatasetBuilder::growing(vec![letter()])?)?;
         let schema = train.schema().clone();
-        let mut part = |key, n| self.chains(take(key, n)?, DatasetBuilder::new(schema.clone()));
-        let holdout = self.holdout.map(|n| part("holdout", n)).transpose()?;
-        Ok(Splits { train, holdout, test: part("test", self.test)? })
+        let mut draw = |key, n| self.chains(take(key, n)?, DatasetBuilder::new(schema.clone()));
+        let holdout = self.holdout.map(|n| draw("holdout", n)).transpose()?;
+        Ok(Splits { train, holdout, test: draw("test", self.test)? })
     }
 }
 
@@ -140,7 +140,7 @@ impl Nettalk {
     }
 }
 
-/// A word of the dictionary; all three have one length.
+/// Word of the dictionary; the three texts have the same length.
 #[derive(Debug, PartialEq)]
 struct Word {
     letters: String,
@@ -148,45 +148,49 @@ struct Word {
     stress: String,
 }
 
-/// The words below a line of dashes, each with its first pronunciation: letters, phonemes, stress, and a code from 0 to 2
-/// for regular, irregular and foreign ones.
+/// Reads the dictionary: the words below a line of dashes, each with its first pronunciation.
+///
+/// A line has letters, phonemes, stress, and a code from 0 to 2 for regular, irregular and foreign words.
 fn dictionary(mut lines: Lines<'_>) -> Result<Vec<Word>> {
     loop {
         match lines.next()? {
             Some(line) if line.text.starts_with("---") => break,
             Some(_) => {}
             None => {
-                return Err(lines.end().error(0, "a line of dashes above the words", "the end of the file"));
+                return Err(lines.last().error(0, "a line of dashes above the words", "the end of the file"));
             }
         }
     }
-    let (mut words, mut seen) = (Vec::new(), HashSet::new());
+    let mut words = Vec::new();
+    let mut seen = HashSet::new();
     while let Some(line) = lines.next()? {
-        // One word has no stress: its code stands in that place, and nothing in the place of the code.
+        // One word has no stress: its code is in the column of the stress, and the column of the code is empty.
         if line.text.is_empty() || line.text.ends_with("\t0\t") {
             continue;
         }
         let mut fields = Fields::new(line, '\t');
         let lower = |text: &str| !text.is_empty() && text.chars().all(|c| LETTERS.contains(&c));
         let letters = fields.next("a word of letters from a to z", |text| lower(text).then_some(text))?;
-        let mut as_long = |want: &str| {
+        let mut of_same_length = |want: &str| {
             fields.next(format_args!("{} {want}", letters.len()), |text| {
                 (text.is_ascii() && text.len() == letters.len()).then_some(text)
             })
         };
-        let (phonemes, stress) = (as_long("phonemes")?, as_long("marks of stress")?);
+        let (phonemes, stress) = (of_same_length("phonemes")?, of_same_length("marks of stress")?);
         fields.next("a code from 0 to 2", |text| ["0", "1", "2"].contains(&text.trim_end()).then_some(()))?;
         fields.end()?;
         if seen.insert(letters.to_owned()) {
             words.push(Word { letters: letters.into(), phonemes: phonemes.into(), stress: stress.into() });
         }
     }
-    if words.is_empty() { Err(lines.nothing()) } else { Ok(words) }
+    if words.is_empty() { Err(lines.no_sequence()) } else { Ok(words) }
 }
 
-/// The numbers of the words in a list, which stand in any case between two parentheses from the begin of a line on.
+/// Indices of the words of a list: in parentheses, of which the first begins a line, in upper or lower case.
 fn listed(mut lines: Lines<'_>, numbers: &HashMap<&str, usize>) -> Result<Vec<usize>> {
-    let (mut words, mut seen, mut open) = (Vec::new(), HashSet::new(), false);
+    let mut words = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open = false;
     while let Some(line) = lines.next()? {
         open |= line.text.starts_with('(');
         if !open {
@@ -194,19 +198,17 @@ fn listed(mut lines: Lines<'_>, numbers: &HashMap<&str, usize>) -> Result<Vec<us
         }
         for word in line.text.split([' ', '(', ')']).filter(|word| !word.is_empty()) {
             let number = numbers.get(word.to_lowercase().as_str()).copied();
-            let at = word.as_ptr() as usize - line.text.as_ptr() as usize;
+            let offset = word.as_ptr() as usize - line.text.as_ptr() as usize;
             let number = number.filter(|&number| seen.insert(number));
-            words.push(
-                number.ok_or_else(|| {
-                    line.error(at, "a word of the dictionary, each once", format!("`{word}`"))
-                })?,
-            );
+            words.push(number.ok_or_else(|| {
+                line.error(offset, "a word of the dictionary, each once", format!("`{word}`"))
+            })?);
         }
         if line.text.ends_with(')') {
             return Ok(words);
         }
     }
-    Err(lines.end().error(0, "a list in parentheses", "the end of the file"))
+    Err(lines.last().error(0, "a list in parentheses", "the end of the file"))
 }
 
 #[cfg(test)]

@@ -12,24 +12,24 @@ use crate::text::data_dir;
 use crate::text::fields::Fields;
 use crate::text::lines::Lines;
 
-/// Handwritten words, a letter a position (Kassel 1995; Taskar, Guestrin & Koller 2003).
+/// Handwritten words, one letter per position (Kassel 1995; Taskar, Guestrin & Koller 2003).
 ///
-/// 52,152 letters in 6,877 words of ten folds. A letter is an image of 16 rows of 8 pixels, which are the bag
-/// channel `pixels`: `p_r_c` is there, with the value 1, when the pixel in row r and column c is black. With all
+/// 52,152 letters in 6,877 words, in ten folds. A letter is an image of 16 rows of 8 pixels, the bag
+/// channel `pixels`: it holds `p_r_c`, with the value 1, if the pixel in row r and column c is black. With all
 /// labels for all pixels and all transitions a chain has 26·128 + 26·26 = 4,004 weights.
 ///
-/// The defaults are the usual small task: fold 1 to train, the nine others to test. The large task and cross-validation
-/// are `train = []` with one fold to test; a random split of all words is `held-out` with `of = "all"` around it.
+/// The defaults are the usual small task: fold 1 for training, the other nine for testing. For the large task and for
+/// cross-validation set `train = []` and one test fold. For a random split of all words use `held-out` with `of = "all"`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ocr {
-    /// The file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Data file: an absolute path, or one below the directory in the environment variable CRF_DATA.
     pub file: PathBuf,
-    /// The folds of the training data, from 0 to 9; all that are left when empty.
+    /// Folds of the training data, from 0 to 9; if empty, all folds that are not listed elsewhere.
     pub train: Vec<u8>,
-    /// The folds of the data for choices; none when empty.
+    /// Folds of the validation data; none if empty.
     pub holdout: Vec<u8>,
-    /// The folds of the test data; all that are left when empty.
+    /// Folds of the test data; if empty, all folds that are not listed elsewhere.
     pub test: Vec<u8>,
 }
 
@@ -74,23 +74,23 @@ impl Source for Ocr {
         let words = data_dir::read(&self.file, HELP, parse)?;
         let channel = Channel { name: "pixels".into(), kind: ChannelKind::Bag(pixels()) };
         let schema = Arc::new(Schema::chain(vec![channel], letters())?);
-        let part = |folds: &[u8]| chains(words.iter().filter(|word| folds.contains(&word.fold)), &schema);
+        let split = |folds: &[u8]| chains(words.iter().filter(|word| folds.contains(&word.fold)), &schema);
         Ok(Splits {
-            train: part(&self.folds(&self.train))?,
-            holdout: (!self.holdout.is_empty()).then(|| part(&self.holdout)).transpose()?,
-            test: part(&self.folds(&self.test))?,
+            train: split(&self.folds(&self.train))?,
+            holdout: (!self.holdout.is_empty()).then(|| split(&self.holdout)).transpose()?,
+            test: split(&self.folds(&self.test))?,
         })
     }
 }
 
 impl Ocr {
-    /// The folds of a part that lists these: all that no part lists when they are none.
+    /// Folds of a split: those listed for it, or if there are none, all folds that no split lists.
     fn folds(&self, listed: &[u8]) -> Vec<u8> {
         if !listed.is_empty() {
             return listed.to_vec();
         }
         FOLDS
-            .filter(|fold| ![&self.train, &self.holdout, &self.test].iter().any(|part| part.contains(fold)))
+            .filter(|fold| ![&self.train, &self.holdout, &self.test].iter().any(|split| split.contains(fold)))
             .collect()
     }
 }
@@ -103,7 +103,7 @@ fn pixels() -> Alphabet {
     Alphabet::new((0..ROWS).flat_map(|r| (0..COLUMNS).map(move |c| format!("p_{r}_{c}"))))
 }
 
-/// A word with its letters and their images, whose first pixel is the highest bit.
+/// Word: its fold, and its letters with their images; the first pixel is the highest bit.
 #[derive(Debug, PartialEq)]
 struct Word {
     fold: u8,
@@ -126,7 +126,8 @@ fn chains<'a>(words: impl Iterator<Item = &'a Word>, schema: &Arc<Schema>) -> Re
 
 /// Reads all words; lines that begin with `#` are comments.
 fn parse(mut lines: Lines<'_>) -> Result<Vec<Word>> {
-    let (mut words, mut last) = (Vec::<Word>::new(), (String::new(), 0_usize));
+    let mut words = Vec::<Word>::new();
+    let mut last = (String::new(), 0_usize); // word and position of the previous line
     while let Some(line) = lines.next()? {
         if line.text.is_empty() || line.text.starts_with('#') {
             continue;
@@ -136,7 +137,7 @@ fn parse(mut lines: Lines<'_>) -> Result<Vec<Word>> {
         let same = !words.is_empty() && word == last.0;
         let position = if same { last.1 + 1 } else { 1 };
         fields.count(position, format_args!("word `{word}`"))?;
-        let place = fields.at();
+        let offset_of_fold = fields.offset();
         let fold = fields
             .next("a fold from 0 to 9", |text| text.parse().ok().filter(|fold| FOLDS.contains(fold)))?;
         let letter = fields.next("a letter from a to z", |text| match text.as_bytes() {
@@ -154,11 +155,11 @@ fn parse(mut lines: Lines<'_>) -> Result<Vec<Word>> {
         last = (word.to_owned(), position);
         let words = words.last_mut().expect("a word was pushed if there was none");
         if words.fold != fold {
-            return Err(line.error(place, format!("fold {} of word `{word}`", words.fold), fold));
+            return Err(line.error(offset_of_fold, format!("fold {} of word `{word}`", words.fold), fold));
         }
         words.letters.push((letter, image));
     }
-    if words.is_empty() { Err(lines.nothing()) } else { Ok(words) }
+    if words.is_empty() { Err(lines.no_sequence()) } else { Ok(words) }
 }
 
 #[cfg(test)]

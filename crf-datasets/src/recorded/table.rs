@@ -8,27 +8,27 @@ use crate::text::data_dir;
 use crate::text::fields::Fields;
 use crate::text::lines::Lines;
 
-/// A labelled sequence of a table with a row a position.
+/// Labelled sequence of a table with one row per position.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Recording {
-    /// What tells it from the others.
+    /// Name of the recording, which no other recording of the table has.
     pub(crate) name: String,
-    /// The values of all channels, position by position.
+    /// Values of all channels, position by position.
     pub(crate) values: Vec<Value<'static>>, // [T × channels]
     pub(crate) labels: Vec<Label>, // [T]
 }
 
-/// A file with one table: a header that is known, and recordings as rows next to each other.
+/// Table in a file: a known header line, and recordings as adjacent rows.
 #[derive(Debug)]
 pub(crate) struct Table<'a> {
     pub(crate) separator: char,
     pub(crate) header: String,
-    /// What the file is and where it comes from, for the message when it is missing.
+    /// Description of the file and its origin, for the message if it is missing.
     pub(crate) help: &'a str,
 }
 
 impl Table<'_> {
-    /// [`Table::parse`] for a file, which is looked for below CRF_DATA unless its path is absolute.
+    /// [`Table::parse`] for a file, which is below CRF_DATA unless its path is absolute.
     pub(crate) fn read(
         &self,
         file: &Path,
@@ -39,10 +39,10 @@ impl Table<'_> {
         data_dir::read(file, &help, |lines| self.parse(lines, name, position))
     }
 
-    /// All recordings.
+    /// Reads all recordings.
     ///
-    /// Of each line `name` reads the first fields: the recording it belongs to, or none when the line is not wanted.
-    /// `position` reads the others, adds the values to the recording and gives the label.
+    /// `name` reads the first fields of a line and returns the recording it belongs to; `None` skips the line.
+    /// `position` reads the other fields, appends the values to the recording and returns the label.
     pub(crate) fn parse(
         &self,
         mut lines: Lines<'_>,
@@ -55,29 +55,30 @@ impl Table<'_> {
                 let want = format!("the header `{}`", self.header);
                 return Err(line.error(0, want, format!("`{}`", line.text)));
             }
-            None => return Err(lines.nothing()),
+            None => return Err(lines.no_sequence()),
         }
-        let (mut all, mut seen) = (Vec::<Recording>::new(), HashSet::new());
+        let mut recordings = Vec::<Recording>::new();
+        let mut seen = HashSet::new();
         while let Some(line) = lines.next()? {
             let mut fields = Fields::new(line, self.separator);
             let Some(name) = name(&mut fields)? else { continue };
-            if all.last().is_none_or(|last| last.name != name) {
+            if recordings.last().is_none_or(|last| last.name != name) {
                 if !seen.insert(name.clone()) {
                     let want = "the rows of a recording next to each other";
                     return Err(line.error(0, want, format!("`{name}` again")));
                 }
-                all.push(Recording { name, ..Recording::default() });
+                recordings.push(Recording { name, ..Recording::default() });
             }
-            let recording = all.last_mut().expect("one was pushed if there was none");
+            let recording = recordings.last_mut().expect("one was pushed if there was none");
             let label = position(&mut fields, recording)?;
             recording.labels.push(label);
             fields.end()?;
         }
-        Ok(all)
+        Ok(recordings)
     }
 }
 
-/// Recordings as chains, each with as many values a position as the schema has channels.
+/// Recordings as chains; each position has one value per channel of the schema.
 pub(crate) fn chains<'a>(
     recordings: impl IntoIterator<Item = &'a Recording>,
     schema: &Arc<Schema>,

@@ -3,17 +3,18 @@ use crf_core::{Dataset, Error, Result, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::wrappers::rebuild::pooled;
+use crate::rebuild::concatenated;
 
-/// Several sources with the same channels and labels, so that what is learnt in one can be tried in the others.
+/// Several sources with the same channels and labels (domains), to test how models transfer between them.
 ///
-/// Training, holdout and test data are those of all sources in their order. If these have as many sequences each, the k-th
-/// domain is the k-th of so many equal parts, which the learner and the selector `in-part` and the metric `error-in-part` know. Every
-/// source is drawn with the same seed, so the data of a domain are those that the source has by itself.
+/// Training, validation and test data are those of all sources, in their order. If all sources have the same number of
+/// sequences, domain k is the k-th of as many equal parts as there are sources; the learner and the selector `in-part` and the
+/// metric `error-in-part` refer to these parts. Every source is drawn with the same seed, so the data of a domain are those
+/// of its source alone.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Domains {
-    /// The sources; at least one, and either all of them have holdout data or none has.
+    /// Sources of the domains; at least one. Either all of them have validation data or none has.
     #[serde(deserialize_with = "named_list")]
     #[schemars(with = "Vec<Named>")]
     pub of: Vec<Box<dyn Source>>,
@@ -44,23 +45,23 @@ impl Source for Domains {
 
     fn load(&self, seed: &Seed) -> Result<Splits> {
         self.check()?;
-        let parts = self.of.iter().map(|source| source.load(seed)).collect::<Result<Vec<Splits>>>()?;
-        let schema = parts[0].train.schema();
-        for (k, part) in parts.iter().enumerate().skip(1) {
-            if part.train.schema() != schema {
+        let domains = self.of.iter().map(|source| source.load(seed)).collect::<Result<Vec<Splits>>>()?;
+        let schema = domains[0].train.schema();
+        for (k, domain) in domains.iter().enumerate().skip(1) {
+            if domain.train.schema() != schema {
                 let what = "other channels or labels than the first source";
                 return Err(Error::data(what).at(format!("source {}", k + 1)));
             }
         }
-        let with_holdout = parts.iter().filter(|part| part.holdout.is_some()).count();
-        if with_holdout != 0 && with_holdout != parts.len() {
-            let got = format!("{with_holdout} of {}", parts.len());
+        let n_with_holdout = domains.iter().filter(|domain| domain.holdout.is_some()).count();
+        if n_with_holdout != 0 && n_with_holdout != domains.len() {
+            let got = format!("{n_with_holdout} of {}", domains.len());
             return Err(Error::setting("of", "sources that all have holdout data, or none", got));
         }
-        let holdouts: Vec<&Dataset> = parts.iter().filter_map(|part| part.holdout.as_ref()).collect();
-        let holdout = (with_holdout > 0).then(|| pooled(holdouts, schema)).transpose()?;
-        let train = pooled(parts.iter().map(|part| &part.train), schema)?;
-        let test = pooled(parts.iter().map(|part| &part.test), schema)?;
+        let holdouts: Vec<&Dataset> = domains.iter().filter_map(|domain| domain.holdout.as_ref()).collect();
+        let holdout = (n_with_holdout > 0).then(|| concatenated(holdouts, schema)).transpose()?;
+        let train = concatenated(domains.iter().map(|domain| &domain.train), schema)?;
+        let test = concatenated(domains.iter().map(|domain| &domain.test), schema)?;
         Ok(Splits { train, holdout, test })
     }
 }

@@ -3,62 +3,62 @@ use crf_core::{Error, Result, Seed, Source, Splits, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::wrappers::rebuild::{pooled, scattered};
+use crate::rebuild::{concatenated, single_positions};
 
-/// Another source, some of whose training sequences are drawn by the seed and held out.
+/// Another source, with some of its training sequences held out at random.
 ///
-/// With `as = "test"` they are what results are measured on, and the source's own test data are not looked at: a
-/// setting can then be chosen by an experiment over many such draws without having seen the test data. With
-/// `as = "holdout"` they are the data on which a learner or selector makes its choices. With `of = "all"` the test
-/// sequences are drawn from all that the source has, and the others are trained on: a random split of the whole.
+/// With `as = "test"` the held-out sequences are the test data, and the source's own test data are not used. An
+/// experiment over many such draws can then choose a setting without having seen the test data. With
+/// `as = "holdout"` they are the validation data of learners and selectors. With `of = "all"` the test
+/// sequences are drawn from all data of the source and the others are the training data: a random split of the whole.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeldOut {
-    /// The other source.
+    /// Source of the data.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub source: Box<dyn Source>,
-    /// The share of the sequences; above 0 and below 1.
-    #[serde(default = "a_fifth")]
+    /// Fraction of the sequences to hold out; above 0 and below 1.
+    #[serde(default = "default_share")]
     pub share: f64,
-    /// How many sequences to hold out; when left out, `share` says it.
+    /// Number of sequences to hold out; if omitted, `share` determines it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequences: Option<usize>,
-    /// Which sequences they are drawn from.
+    /// Data from which sequences are held out: `train` or `all`.
     #[serde(default)]
     pub of: Origin,
-    /// What the sequences are used for.
+    /// Use of the held-out sequences: `test` or `holdout`.
     #[serde(default, rename = "as")]
     pub role: Role,
-    /// Whether their positions are trained on nevertheless, each as a sequence of its own: what judges single positions has
-    /// seen them, and only what ties neighbours has not. Results then flatter a model; it is how some papers got theirs.
+    /// If true, the held-out positions are also trained on, each as a sequence of its own. State features have then seen
+    /// the test data and only transition features have not. Results are too good; some papers were evaluated so.
     #[serde(default)]
     pub leak_positions: bool,
 }
 
-/// Which sequences are drawn from.
+/// Data from which sequences are held out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// The source's training data.
+    /// Training data of the source.
     #[default]
     Train,
-    /// All its data, in the order of training, holdout and test data.
+    /// All data of the source: training, validation and test data, in this order.
     All,
 }
 
-/// What held-out sequences are used for.
+/// Use of the held-out sequences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Choices of learners and selectors.
+    /// Validation data of learners and selectors.
     Holdout,
-    /// Results.
+    /// Test data.
     #[default]
     Test,
 }
 
-fn a_fifth() -> f64 {
+fn default_share() -> f64 {
     0.2
 }
 
@@ -90,7 +90,8 @@ impl Source for HeldOut {
         let Splits { mut train, mut holdout, test } = self.source.load(seed)?;
         if self.of == Origin::All {
             let schema = train.schema().clone();
-            train = pooled([Some(&train), holdout.as_ref(), Some(&test)].into_iter().flatten(), &schema)?;
+            train =
+                concatenated([Some(&train), holdout.as_ref(), Some(&test)].into_iter().flatten(), &schema)?;
             holdout = None;
         }
         let all = train;
@@ -106,17 +107,18 @@ impl Source for HeldOut {
             let got = format!("{got}, which is {n} of {} sequences", all.len());
             return Err(Error::setting(key, "such that both parts have sequences", got));
         }
-        let mut out: Vec<usize> = kept.drain(..n).collect();
-        // The order of the source, so that what is kept looks like it.
-        out.sort_unstable();
+        let mut held_out: Vec<usize> = kept.drain(..n).collect();
+        // Both keep the order of the source.
+        held_out.sort_unstable();
         kept.sort_unstable();
-        let (mut train, out) = (all.subset(&kept), all.subset(&out));
+        let mut train = all.subset(&kept);
+        let held_out = all.subset(&held_out);
         if self.leak_positions {
-            train = pooled([&train, &scattered(&out)?], all.schema())?;
+            train = concatenated([&train, &single_positions(&held_out)?], all.schema())?;
         }
         Ok(match self.role {
-            Role::Holdout => Splits { train, holdout: Some(out), test },
-            Role::Test => Splits { train, holdout, test: out },
+            Role::Holdout => Splits { train, holdout: Some(held_out), test },
+            Role::Test => Splits { train, holdout, test: held_out },
         })
     }
 }
@@ -193,9 +195,10 @@ mod tests {
             assert_eq!(train.len(), n + test.n_positions());
             let places = (0..test.len()).flat_map(|i| (0..test.range(i).len()).map(move |t| (i, t)));
             for ((i, t), leaked) in places.zip(n..) {
-                let (of, one) = (test.sequence(i), train.sequence(leaked));
-                assert_eq!(one.labels(), &of.labels()[t..=t]);
-                assert_eq!(one.real(0), &of.real(0)[t..=t]);
+                let whole = test.sequence(i);
+                let one = train.sequence(leaked);
+                assert_eq!(one.labels(), &whole.labels()[t..=t]);
+                assert_eq!(one.real(0), &whole.real(0)[t..=t]);
                 assert_eq!(train.shape(leaked).n_edges(), 0);
                 assert_eq!(train.shape(leaked).kind(0), test.shape(i).kind(t));
             }
@@ -208,7 +211,7 @@ mod tests {
         let source = CoupledChains { train: size, test: size, holdout: Some(size), ..Default::default() };
         let parts = source.load(&Seed::new(1)).unwrap();
         let parts = [parts.train, parts.holdout.unwrap(), parts.test];
-        let all = pooled(&parts, parts[0].schema()).unwrap();
+        let all = concatenated(&parts, parts[0].schema()).unwrap();
         assert_eq!(all.len(), 6);
         for (k, part) in parts.iter().enumerate() {
             assert_eq!(all.subset(&[2 * k, 2 * k + 1]), *part);

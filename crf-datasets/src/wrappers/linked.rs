@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::wrappers::linked::extra_edges::ExtraEdges;
 
-/// Another source, whose sequences get edges beyond those between neighbours.
+/// Another source, with edges added to its sequences: chains become graphs.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Linked {
-    /// The other source.
+    /// Source of the data.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub source: Box<dyn Source>,
-    /// The edges to add.
+    /// Edges to add.
     pub edges: ExtraEdges,
 }
 

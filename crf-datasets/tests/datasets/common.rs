@@ -1,4 +1,4 @@
-//! What the tests of formats share.
+//! Helpers of the tests of formats.
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crf_core::{ChannelKind, Dataset, Schema};
 use crf_datasets::{Format, Text};
 
-/// A sequence by names: its weight, and label and observations of each position.
+/// Sequence with names: its weight, and label and observations of each position.
 pub(crate) type Named = (f64, Vec<(Option<String>, BTreeMap<String, f64>)>);
 
-/// All batches of a text, or the message.
+/// All batches of a text, or the error message.
 pub(crate) fn batches(
     format: &dyn Format,
     text: &[u8],
@@ -27,7 +27,7 @@ pub(crate) fn batches(
     Ok(all)
 }
 
-/// All of a text as training data.
+/// A whole text as training data.
 pub(crate) fn read(format: &dyn Format, text: impl AsRef<[u8]>) -> Result<Dataset, String> {
     batches(format, text.as_ref(), None, 1).map(|mut all| {
         assert_eq!(all.len(), 1);
@@ -35,20 +35,20 @@ pub(crate) fn read(format: &dyn Format, text: impl AsRef<[u8]>) -> Result<Datase
     })
 }
 
-/// All of a text by names.
+/// A whole text, with names.
 pub(crate) fn names(format: &dyn Format, text: impl AsRef<[u8]>) -> Vec<Named> {
     named(&read(format, text).unwrap())
 }
 
-/// The data as text, or the message.
+/// Data as text, or the error message.
 pub(crate) fn write(format: &dyn Format, data: &Dataset) -> Result<String, String> {
     let mut text = Vec::new();
     format.write(data, &mut text).map_err(|error| error.to_string())?;
     Ok(String::from_utf8(text).unwrap())
 }
 
-/// The data by names; a symbol is `channel=symbol` with the value 1, an attribute that comes twice is summed,
-/// and what is 0 is left out.
+/// Data with names. A symbol is `channel=symbol` with the value 1, values of a repeated attribute add up,
+/// and zeros are omitted.
 pub(crate) fn named(data: &Dataset) -> Vec<Named> {
     let sequence = |i: usize| {
         let x = data.sequence(i);
@@ -76,14 +76,14 @@ pub(crate) fn named(data: &Dataset) -> Vec<Named> {
     (0..data.len()).map(sequence).collect()
 }
 
-/// The edges of a sequence with the names of their relations.
+/// Edges of a sequence, with the names of their relations.
 pub(crate) fn edges(data: &Dataset, i: usize) -> Vec<(usize, usize, &str)> {
     let shape = data.shape(i);
     let name = |e: usize| data.schema().relations()[shape.relation(e) as usize].name.as_str();
     (0..shape.n_edges()).map(|e| (shape.ends(e).0, shape.ends(e).1, name(e))).collect()
 }
 
-/// One position: its label, `""` for an unknown one, and its observations.
+/// Position: its label, `""` if unknown, and its observations.
 pub(crate) fn at(label: &str, observed: &[(&str, f64)]) -> (Option<String>, BTreeMap<String, f64>) {
     let observed = observed.iter().map(|(name, value)| (name.to_string(), *value)).collect();
     ((!label.is_empty()).then(|| label.to_owned()), observed)

@@ -1,4 +1,4 @@
-//! The tests of sources and formats, in one program.
+//! Tests of sources and formats, in one program.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;

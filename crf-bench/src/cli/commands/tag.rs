@@ -11,7 +11,7 @@ use crf_datasets::{Format, Text, open};
 use rayon::prelude::*;
 
 use crate::cli::options::constraints::ConstraintsArgs;
-use crate::cli::options::format::{FormatArgs, without_labels};
+use crate::cli::options::format::FormatArgs;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::model::data_file::file_name;
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
     // Whole lines only: where a line was cut, nothing can be said about it.
     let mut beginning = from.fill_buf().map_err(Error::io(&args.file))?.to_vec();
     beginning.truncate(beginning.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
-    let read = format.read_in_pieces(&name, &mut *from, schema, args.batch.get(), &mut |batch| {
+    let read = format.read_in_chunks(&name, &mut *from, schema, args.batch.get(), &mut |batch| {
         failed = label(batch).err();
         Ok(if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     });
@@ -131,7 +131,7 @@ fn unlabelled(
     beginning: &[u8],
     schema: &Arc<Schema>,
 ) -> Option<&'static str> {
-    let (setting, without) = without_labels(format)?;
+    let (setting, without) = format.without_labels()?;
     let readable = |format: &dyn Format| {
         let mut beginning = beginning;
         let text = Text::new(name, &mut beginning);

@@ -40,16 +40,6 @@ pub(crate) fn format(option: &str, text: &str) -> Result<Box<dyn Format>> {
     OneFormat::read(&config).map(|one| one.format).map_err(|message| Error::config(option, message))
 }
 
-/// The same format for data without labels, and the setting that asks for it, if the format has labels now.
-pub(crate) fn without_labels(format: &dyn Format) -> Option<(&'static str, Box<dyn Format>)> {
-    let config = config_of(format).ok()?;
-    ["format.label=false", "format.labelled=false"].into_iter().find_map(|setting| {
-        let without = set::<OneFormat>(&config, &Override::parse(setting).ok()?).ok()?;
-        let one = OneFormat::read(&without).ok().filter(|_| without != config)?;
-        Some((setting, one.format))
-    })
-}
-
 fn config_of(format: &dyn Format) -> Result<Value> {
     let format = Value::try_from(format).map_err(Error::format("format"))?;
     Ok(Value::Table(Table::from_iter([("format".to_owned(), format)])))

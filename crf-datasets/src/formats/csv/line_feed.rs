@@ -4,51 +4,51 @@ use crf_core::Result;
 
 use crate::text::lines::Lines;
 
-/// Gives the parser checked lines without blank ones, and knows which line was which.
+/// Reader for the CSV parser: checked lines without blank ones, with their line numbers in the file.
 pub(crate) struct LineFeed<'a> {
     lines: Lines<'a>,
-    ready: Vec<u8>,
+    buffer: Vec<u8>,
     start: usize,
-    fed: u64,
-    quoted: bool,
-    shifts: Vec<(u64, u64)>, // from this line that was fed on, the line in the file
+    n_fed: u64,
+    in_quotes: bool,
+    shifts: Vec<(u64, u64)>, // (first line fed after a gap, its line number in the file)
 }
 
 impl<'a> LineFeed<'a> {
     pub(crate) fn new(lines: Lines<'a>) -> Self {
-        LineFeed { lines, ready: Vec::new(), start: 0, fed: 0, quoted: false, shifts: vec![(1, 1)] }
+        LineFeed { lines, buffer: Vec::new(), start: 0, n_fed: 0, in_quotes: false, shifts: vec![(1, 1)] }
     }
 
-    /// Where the lines come from.
+    /// The underlying line reader.
     pub(crate) fn lines(&self) -> &Lines<'a> {
         &self.lines
     }
 
-    /// Which line of the file was fed as line `fed`.
+    /// Line number in the file of the line that was fed as number `fed`.
     pub(crate) fn line(&self, fed: u64) -> u64 {
-        let after = self.shifts.partition_point(|&(from, _)| from <= fed);
-        let (from, line) = self.shifts[after.max(1) - 1];
+        let n_before = self.shifts.partition_point(|&(from, _)| from <= fed);
+        let (from, line) = self.shifts[n_before.max(1) - 1];
         line + (fed - from)
     }
 
-    /// Makes the next line ready; false at the end.
+    /// Reads the next line into the buffer; false at the end.
     fn refill(&mut self) -> Result<bool> {
-        self.ready.clear();
+        self.buffer.clear();
         self.start = 0;
         let mut skipped = false;
         while let Some(line) = self.lines.next()? {
             // A blank line within quotes is part of a field.
-            if line.text.is_empty() && !self.quoted {
+            if line.text.is_empty() && !self.in_quotes {
                 skipped = true;
                 continue;
             }
-            self.quoted ^= line.text.bytes().filter(|&byte| byte == b'"').count() % 2 == 1;
-            self.fed += 1;
+            self.in_quotes ^= line.text.bytes().filter(|&byte| byte == b'"').count() % 2 == 1;
+            self.n_fed += 1;
             if skipped {
-                self.shifts.push((self.fed, line.number() as u64));
+                self.shifts.push((self.n_fed, line.number() as u64));
             }
-            self.ready.extend_from_slice(line.text.as_bytes());
-            self.ready.push(b'\n');
+            self.buffer.extend_from_slice(line.text.as_bytes());
+            self.buffer.push(b'\n');
             return Ok(true);
         }
         Ok(false)
@@ -57,11 +57,11 @@ impl<'a> LineFeed<'a> {
 
 impl Read for LineFeed<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if self.start == self.ready.len() && !self.refill().map_err(io::Error::other)? {
+        if self.start == self.buffer.len() && !self.refill().map_err(io::Error::other)? {
             return Ok(0);
         }
-        let n = to.len().min(self.ready.len() - self.start);
-        to[..n].copy_from_slice(&self.ready[self.start..self.start + n]);
+        let n = to.len().min(self.buffer.len() - self.start);
+        to[..n].copy_from_slice(&self.buffer[self.start..self.start + n]);
         self.start += n;
         Ok(n)
     }

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, Expected, IgnoredAny, SeqAccess, Visitor};
 
 use crate::formats::dataset_sink::{DatasetSink, NEXT};
-use crate::formats::jsonl::object::Text;
+use crate::formats::jsonl::object::JsonString;
 
-/// Reads `edges`; nothing when it is `null`.
+/// Reads the list `edges`; `None` if it is `null`.
 pub(crate) struct Edges<'s, 'a> {
     pub(crate) sink: &'s mut DatasetSink<'a>,
-    pub(crate) positions: usize, // as many as are known
+    pub(crate) n_positions: usize, // of the sequence; `usize::MAX` if not known yet
 }
 
 impl<'de> DeserializeSeed<'de> for Edges<'_, '_> {
@@ -33,21 +33,21 @@ impl<'de> Visitor<'de> for Edges<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut edges = Vec::new();
-        let Edges { sink, positions } = self;
-        while let Some(edge) = seq.next_element_seed(OneEdge { sink, positions })? {
+        let Edges { sink, n_positions } = self;
+        while let Some(edge) = seq.next_element_seed(OneEdge { sink, n_positions })? {
             edges.push(edge);
         }
         Ok(Some(edges))
     }
 }
 
-/// What is wanted of an edge between so many positions, and what it is, when it is something else.
-pub(crate) fn misplaced(&Edge { u, v, .. }: &Edge, positions: usize) -> Option<(String, String)> {
-    let want = match positions {
+/// Message about an edge that joins no two of `n_positions` positions: what was expected and what was received.
+pub(crate) fn misplaced(&Edge { u, v, .. }: &Edge, n_positions: usize) -> Option<(String, String)> {
+    let want = match n_positions {
         _ if u == v => "an edge between two positions".to_owned(),
-        _ if (u.max(v) as usize) < positions => return None,
+        _ if (u.max(v) as usize) < n_positions => return None,
         0 => "no edge, since there is no position".to_owned(),
-        _ => format!("an edge between positions from 0 to {}", positions - 1),
+        _ => format!("an edge between positions from 0 to {}", n_positions - 1),
     };
     Some((want, format!("one from {u} to {v}")))
 }
@@ -55,7 +55,7 @@ pub(crate) fn misplaced(&Edge { u, v, .. }: &Edge, positions: usize) -> Option<(
 /// Reads one edge.
 struct OneEdge<'s, 'a> {
     sink: &'s mut DatasetSink<'a>,
-    positions: usize,
+    n_positions: usize,
 }
 
 impl<'de> DeserializeSeed<'de> for OneEdge<'_, '_> {
@@ -73,40 +73,40 @@ impl<'de> Visitor<'de> for OneEdge<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Edge, A::Error> {
-        let ends = (seq.next_element::<Place>()?, seq.next_element::<Place>()?);
-        let name = seq.next_element::<Text<'_>>()?;
+        let ends = (seq.next_element::<JsonPosition>()?, seq.next_element::<JsonPosition>()?);
+        let name = seq.next_element::<JsonString<'_>>()?;
         let more = seq.next_element::<IgnoredAny>()?;
-        let (Some(Place(u)), Some(Place(v)), None) = (ends.0, ends.1, more) else {
+        let (Some(JsonPosition(u)), Some(JsonPosition(v)), None) = (ends.0, ends.1, more) else {
             let got = if more.is_some() { "more than three elements" } else { "fewer than two elements" };
             let want: &dyn Expected = &self;
             return Err(A::Error::custom(format!("{got}, expected {want}")));
         };
-        let name = name.as_ref().map_or(NEXT, |Text(name)| name);
+        let name = name.as_ref().map_or(NEXT, |JsonString(name)| name);
         let relation = self.sink.relation(name);
         let relation = relation.map_err(|want| A::Error::custom(format!("`{name}`, expected {want}")))?;
         let edge = Edge { u, v, relation };
-        match misplaced(&edge, self.positions) {
+        match misplaced(&edge, self.n_positions) {
             Some((want, got)) => Err(A::Error::custom(format!("{got}, expected {want}"))),
             None => Ok(edge),
         }
     }
 }
 
-/// The number of a position.
-struct Place(u32);
+/// Index of a position.
+struct JsonPosition(u32);
 
-impl<'de> Deserialize<'de> for Place {
+impl<'de> Deserialize<'de> for JsonPosition {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         struct Any;
         impl Visitor<'_> for Any {
-            type Value = Place;
+            type Value = JsonPosition;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a position, counted from 0")
             }
-            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Place, E> {
-                let place = u32::try_from(number);
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<JsonPosition, E> {
+                let index = u32::try_from(number);
                 let other = serde::de::Unexpected::Unsigned(number);
-                place.map(Place).map_err(|_| E::invalid_value(other, &self))
+                index.map(JsonPosition).map_err(|_| E::invalid_value(other, &self))
             }
         }
         json.deserialize_any(Any)

@@ -8,34 +8,36 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use crate::formats::dataset_sink::DatasetSink;
 use crate::formats::jsonl::edges::Edges;
 
-/// What one line says.
+/// Contents of one line.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct LineContents {
     pub(crate) attributes: Vec<(u32, f64)>,
-    pub(crate) ends: Vec<usize>, // [positions], into `attributes`
+    pub(crate) ends: Vec<usize>, // [positions], end of each position in `attributes`
     pub(crate) labels: Option<Vec<Option<Label>>>,
     pub(crate) edges: Option<Vec<Edge>>,
     pub(crate) weight: f64,
 }
 
-impl Default for Parts {
+impl Default for LineContents {
     fn default() -> Self {
-        Parts { attributes: Vec::new(), ends: Vec::new(), labels: None, edges: None, weight: 1.0 }
+        LineContents { attributes: Vec::new(), ends: Vec::new(), labels: None, edges: None, weight: 1.0 }
     }
 }
 
-impl Parts {
+impl LineContents {
     pub(crate) fn clear(&mut self) {
         self.attributes.clear();
         self.ends.clear();
-        (self.labels, self.edges, self.weight) = (None, None, 1.0);
+        self.labels = None;
+        self.edges = None;
+        self.weight = 1.0;
     }
 }
 
-/// Reads a line; symbols and labels get their numbers as they come, and no name is kept.
+/// Reads the object of one line; attributes and labels are replaced by their indices at once, so no name is kept.
 pub(crate) struct Object<'s, 'a> {
     pub(crate) sink: &'s mut DatasetSink<'a>,
-    pub(crate) parts: &'s mut Parts,
+    pub(crate) contents: &'s mut LineContents,
 }
 
 impl<'de> DeserializeSeed<'de> for Object<'_, '_> {
@@ -53,27 +55,28 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Object { sink, parts } = self;
-        let (mut seen_x, mut seen_weight) = (false, false);
-        while let Some(Text(key)) = map.next_key()? {
+        let Object { sink, contents } = self;
+        let mut seen_x = false;
+        let mut seen_weight = false;
+        while let Some(JsonString(key)) = map.next_key()? {
             match key.as_ref() {
                 "x" if !std::mem::replace(&mut seen_x, true) => {
-                    map.next_value_seed(Positions { sink, parts })?;
+                    map.next_value_seed(Positions { sink, contents })?;
                 }
-                "y" if parts.labels.is_none() => {
+                "y" if contents.labels.is_none() => {
                     let mut labels = Vec::new();
                     if map.next_value_seed(Labels { sink, labels: &mut labels })? {
-                        parts.labels = Some(labels);
+                        contents.labels = Some(labels);
                     }
                 }
-                "edges" if parts.edges.is_none() => {
-                    let positions = if seen_x { parts.ends.len() } else { usize::MAX };
-                    parts.edges = map.next_value_seed(Edges { sink, positions })?;
+                "edges" if contents.edges.is_none() => {
+                    let n_positions = if seen_x { contents.ends.len() } else { usize::MAX };
+                    contents.edges = map.next_value_seed(Edges { sink, n_positions })?;
                 }
                 "weight" if !std::mem::replace(&mut seen_weight, true) => {
-                    Number(parts.weight) = map.next_value()?;
-                    if parts.weight < 0.0 {
-                        let got = format!("{}, expected a weight of at least 0", parts.weight);
+                    JsonNumber(contents.weight) = map.next_value()?;
+                    if contents.weight < 0.0 {
+                        let got = format!("{}, expected a weight of at least 0", contents.weight);
                         return Err(A::Error::custom(got));
                     }
                 }
@@ -90,40 +93,40 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
     }
 }
 
-/// A number.
-struct Number(f64);
+/// JSON number.
+struct JsonNumber(f64);
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for JsonNumber {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         struct Any;
         impl Visitor<'_> for Any {
-            type Value = Number;
+            type Value = JsonNumber;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number")
             }
-            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
-                Ok(Number(number as f64))
+            fn visit_i64<E>(self, number: i64) -> Result<JsonNumber, E> {
+                Ok(JsonNumber(number as f64))
             }
-            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-                Ok(Number(number as f64))
+            fn visit_u64<E>(self, number: u64) -> Result<JsonNumber, E> {
+                Ok(JsonNumber(number as f64))
             }
-            fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
-                Ok(Number(number))
+            fn visit_f64<E>(self, number: f64) -> Result<JsonNumber, E> {
+                Ok(JsonNumber(number))
             }
         }
         json.deserialize_any(Any)
     }
 }
 
-/// A string that is copied only when it has escapes.
+/// JSON string, copied only if it has escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+pub(crate) struct JsonString<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
-/// Reads `x`.
+/// Reads the list of positions `x`.
 struct Positions<'s, 'a> {
     sink: &'s mut DatasetSink<'a>,
-    parts: &'s mut Parts,
+    contents: &'s mut LineContents,
 }
 
 impl<'de> DeserializeSeed<'de> for Positions<'_, '_> {
@@ -141,15 +144,15 @@ impl<'de> Visitor<'de> for Positions<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let Positions { sink, parts } = self;
-        while seq.next_element_seed(Bag { sink, attributes: &mut parts.attributes })?.is_some() {
-            parts.ends.push(parts.attributes.len());
+        let Positions { sink, contents } = self;
+        while seq.next_element_seed(Bag { sink, attributes: &mut contents.attributes })?.is_some() {
+            contents.ends.push(contents.attributes.len());
         }
         Ok(())
     }
 }
 
-/// Reads one position.
+/// Reads the attributes of one position.
 struct Bag<'s, 'a> {
     sink: &'s mut DatasetSink<'a>,
     attributes: &'s mut Vec<(u32, f64)>,
@@ -170,22 +173,22 @@ impl<'de> Visitor<'de> for Bag<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Text(name)) = map.next_key()? {
-            let Number(value) = map.next_value()?;
+        while let Some(JsonString(name)) = map.next_key()? {
+            let JsonNumber(value) = map.next_value()?;
             self.attributes.push((self.sink.symbol(0, &name), value));
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while let Some(Text(name)) = seq.next_element()? {
+        while let Some(JsonString(name)) = seq.next_element()? {
             self.attributes.push((self.sink.symbol(0, &name), 1.0));
         }
         Ok(())
     }
 }
 
-/// Reads `y`; false when it is `null`.
+/// Reads the list of labels `y`; false if it is `null`.
 struct Labels<'s, 'a> {
     sink: &'s mut DatasetSink<'a>,
     labels: &'s mut Vec<Option<Label>>,
@@ -210,8 +213,8 @@ impl<'de> Visitor<'de> for Labels<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<bool, A::Error> {
-        while let Some(label) = seq.next_element::<Option<Text<'_>>>()? {
-            self.labels.push(label.map(|Text(name)| self.sink.label(&name)));
+        while let Some(label) = seq.next_element::<Option<JsonString<'_>>>()? {
+            self.labels.push(label.map(|JsonString(name)| self.sink.label(&name)));
         }
         Ok(true)
     }

@@ -5,96 +5,97 @@ use rand_distr::{Distribution as _, Exp1};
 use crate::games::game::{Game, frames};
 use crate::games::motion::Body;
 use crate::games::plane::{Area, Vector};
-use crate::games::sensing::Eyes;
+use crate::games::sensing::Tracker;
 use crate::games::soccer::Soccer;
 
-/// What a robot is about; the number of a role is its label.
+/// Role of a robot, which determines its behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum PlayerRole {
     Attacker,
     Receiver,
     Supporter,
-    /// Marks this opponent.
+    /// Marker of this opponent.
     Marker(usize),
     Defender,
-    /// Keeps the goal, which no label says: the robot whose role is the label never does.
+    /// Goal keeper. There is no label for it, since the robot whose role is the label never keeps the goal.
     Keeper,
 }
 
-impl Role {
+impl PlayerRole {
     pub(crate) const NAMES: [&'static str; 5] = ["attacker", "receiver", "supporter", "marker", "defender"];
 
     fn label(self) -> Label {
         match self {
-            Role::Attacker => 0,
-            Role::Receiver => 1,
-            Role::Supporter => 2,
-            Role::Marker(_) => 3,
-            Role::Defender => 4,
-            Role::Keeper => unreachable!("the first robot of a team does not keep the goal"),
+            PlayerRole::Attacker => 0,
+            PlayerRole::Receiver => 1,
+            PlayerRole::Supporter => 2,
+            PlayerRole::Marker(_) => 3,
+            PlayerRole::Defender => 4,
+            PlayerRole::Keeper => unreachable!("the first robot of a team does not keep the goal"),
         }
     }
 }
 
-/// Who has the ball.
+/// State of the ball.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ball {
-    /// A robot, which kicks it after so many more frames.
+    /// Held by a robot, which kicks it after `frames` more frames.
     Held { by: usize, frames: usize },
-    /// Nobody; `by` had it last, `to` is to have it next if it was a pass, and nobody reaches it for so many more frames.
+    /// Free: `by` had it last, `to` is the receiver of a pass, and no robot can take it for `frames` more frames.
     Free { by: usize, to: Option<usize>, frames: usize },
 }
 
-/// A game of soccer between two frames: robots are numbered, blue ones first.
+/// State of a game of soccer between two frames; robots are numbered, blue ones first.
 #[derive(Debug)]
-pub(crate) struct Match<'a> {
+pub(crate) struct SoccerGame<'a> {
     rules: &'a Soccer,
     area: Area,
     bodies: Vec<Body>, // [robots]
     ball: Body,
     state: Ball,
-    eyes: Eyes,
-    roles: Vec<Role>,      // [robots]
-    spots: Vec<Vector>,    // [robots] where supporters go
-    wanted: Vec<Vector>,   // [robots] velocities
-    frames_of_plan: usize, // until roles are given anew
+    tracker: Tracker,
+    roles: Vec<PlayerRole>, // [robots]
+    spots: Vec<Vector>,     // [robots] targets of supporters
+    desired: Vec<Vector>,   // [robots] velocities
+    frames_to_plan: usize,  // until roles are assigned again
 }
 
-impl<'a> Match<'a> {
-    /// Every robot in its own half, and a free ball at the centre.
+impl<'a> SoccerGame<'a> {
+    /// Starts a game: every robot in its own half, and a free ball at the centre.
     pub(crate) fn new(rules: &'a Soccer, rng: &mut Rng) -> Self {
-        let (n, area) = (2 * rules.players, Area::new(rules.field));
-        let place = |robot: usize, rng: &mut Rng| {
+        let n = 2 * rules.players;
+        let area = Area::new(rules.field);
+        let draw_body = |robot: usize, rng: &mut Rng| {
             let at = area.draw(rng);
             let side = if robot < rules.players { -1.0 } else { 1.0 };
             Body { at: Vector::new(side * at.x.abs(), at.y), ..Body::default() }
         };
-        let mut bodies: Vec<Body> = (0..n).map(|robot| place(robot, rng)).collect();
+        let mut bodies: Vec<Body> = (0..n).map(|robot| draw_body(robot, rng)).collect();
         rules.motion.separate(&mut bodies);
         bodies.iter_mut().for_each(|body| body.at = area.clamp(body.at));
         let ball = Body::default();
-        let places = bodies.iter().chain([&ball]).map(|body| body.at);
-        Match {
+        let locations = bodies.iter().chain([&ball]).map(|body| body.at);
+        SoccerGame {
             rules,
             area,
-            eyes: Eyes::new(rules.sensing, places, rules.rate),
+            tracker: Tracker::new(rules.sensing, locations, rules.rate),
             spots: bodies.iter().map(|body| body.at).collect(),
             bodies,
             ball,
             state: Ball::Free { by: rng.random_range(0..n), to: None, frames: 0 },
-            roles: vec![Role::Keeper; n],
-            wanted: vec![Vector::ZERO; n],
-            frames_of_plan: 0,
+            roles: vec![PlayerRole::Keeper; n],
+            desired: vec![Vector::ZERO; n],
+            frames_to_plan: 0,
         }
     }
 
-    /// The robots of the team that `robot` is in, without the keeper of the goal.
+    /// Robots of the team of `robot`, without the goal keeper.
     fn field_players(&self, robot: usize) -> std::ops::Range<usize> {
         let first = robot / self.rules.players * self.rules.players;
         first..first + self.rules.players - 1
     }
 
-    /// The first robot of the other team.
+    /// First robot of the other team.
     fn other_team(&self, robot: usize) -> usize {
         if robot < self.rules.players { self.rules.players } else { 0 }
     }
@@ -105,19 +106,20 @@ impl<'a> Match<'a> {
         first..first + self.rules.players
     }
 
-    /// The middle of the goal that a robot guards; the other one is on the other side.
+    /// Centre of the own goal of a robot; the goal of the opponents is its negative.
     fn own_goal(&self, robot: usize) -> Vector {
         let half = 0.5 * self.rules.field[0];
         Vector::new(if robot < self.rules.players { -half } else { half }, 0.0)
     }
 
     fn seen_ball(&self) -> Vector {
-        self.eyes.seen()[self.bodies.len()]
+        self.tracker.seen()[self.bodies.len()]
     }
 
-    /// How far the nearest opponent of `robot` is from the straight way between two places.
+    /// Distance of the nearest opponent of `robot` from the straight line between two locations.
     fn lane(&self, robot: usize, from: Vector, to: Vector) -> f64 {
-        let (way, seen) = (to - from, self.eyes.seen());
+        let way = to - from;
+        let seen = self.tracker.seen();
         let gaps = self.opponents(robot).map(|other| {
             let share = (seen[other] - from).dot(way) / way.dot(way).max(1.0);
             (from + way * share.clamp(0.0, 1.0) - seen[other]).norm()
@@ -125,15 +127,17 @@ impl<'a> Match<'a> {
         gaps.fold(f64::INFINITY, f64::min)
     }
 
-    /// Takes the robot for which `distance` is smallest out of a list.
+    /// Removes the robot with the smallest `distance` from a list.
     fn take_nearest(free: &mut Vec<usize>, distance: impl Fn(usize) -> f64) -> Option<usize> {
         let nearest = (0..free.len()).min_by(|&a, &b| distance(free[a]).total_cmp(&distance(free[b])))?;
         Some(free.remove(nearest))
     }
 
-    /// Gives every robot of the team that begins with `first` its role.
+    /// Assigns roles to the robots of the team whose first robot is `first`.
     fn plan(&mut self, first: usize) {
-        let (seen, ball, goal) = (self.eyes.seen(), self.seen_ball(), self.own_goal(first));
+        let seen = self.tracker.seen();
+        let ball = self.seen_ball();
+        let goal = self.own_goal(first);
         let mut free: Vec<usize> = self.field_players(first).collect();
         let mut roles = Vec::with_capacity(free.len());
         let (with_ball, receiver) = match self.state {
@@ -141,35 +145,34 @@ impl<'a> Match<'a> {
             Ball::Free { by, to, .. } => (by, to),
         };
         let ours = self.field_players(first).start == self.field_players(with_ball).start;
-        let nearest_to = |place: Vector| move |robot: usize| (seen[robot] - place).norm();
+        let distance_to = |location: Vector| move |robot: usize| (seen[robot] - location).norm();
         match receiver.filter(|_| ours) {
             Some(receiver) => {
                 free.retain(|&robot| robot != receiver);
-                roles.push((receiver, Role::Receiver));
+                roles.push((receiver, PlayerRole::Receiver));
             }
             // A keeper with the ball needs no attacker beside it.
             None if ours && matches!(self.state, Ball::Held { .. }) => {
                 let had = free.iter().position(|&robot| robot == with_ball).map(|k| free.remove(k));
-                roles.extend(had.map(|robot| (robot, Role::Attacker)));
+                roles.extend(had.map(|robot| (robot, PlayerRole::Attacker)));
             }
-            None => {
-                roles.extend(Self::take_nearest(&mut free, nearest_to(ball)).map(|r| (r, Role::Attacker)))
-            }
+            None => roles
+                .extend(Self::take_nearest(&mut free, distance_to(ball)).map(|r| (r, PlayerRole::Attacker))),
         }
-        roles.extend(Self::take_nearest(&mut free, nearest_to(goal)).map(|r| (r, Role::Defender)));
+        roles.extend(Self::take_nearest(&mut free, distance_to(goal)).map(|r| (r, PlayerRole::Defender)));
         if ours {
-            roles.extend(free.iter().map(|&robot| (robot, Role::Supporter)));
+            roles.extend(free.iter().map(|&robot| (robot, PlayerRole::Supporter)));
         } else {
-            // Those that are most dangerous are marked first.
-            let mut men: Vec<usize> =
-                self.field_players(self.other_team(first)).filter(|&man| man != with_ball).collect();
+            // Opponents nearest to the goal are marked first.
+            let mut unmarked: Vec<usize> =
+                self.field_players(self.other_team(first)).filter(|&other| other != with_ball).collect();
             while !free.is_empty() {
-                match Self::take_nearest(&mut men, nearest_to(goal)) {
-                    Some(man) => {
-                        let marker = Self::take_nearest(&mut free, nearest_to(seen[man]));
-                        roles.extend(marker.map(|robot| (robot, Role::Marker(man))));
+                match Self::take_nearest(&mut unmarked, distance_to(goal)) {
+                    Some(opponent) => {
+                        let marker = Self::take_nearest(&mut free, distance_to(seen[opponent]));
+                        roles.extend(marker.map(|robot| (robot, PlayerRole::Marker(opponent))));
                     }
-                    None => roles.extend(free.drain(..).map(|robot| (robot, Role::Supporter))),
+                    None => roles.extend(free.drain(..).map(|robot| (robot, PlayerRole::Supporter))),
                 }
             }
         }
@@ -178,38 +181,41 @@ impl<'a> Match<'a> {
         }
     }
 
-    /// The velocity that a robot wants in its role.
+    /// Desired velocity of a robot in its role.
     fn behave(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         let Soccer { motion, rate, players, .. } = self.rules;
-        let (from, ball, goal) = (self.eyes.seen()[robot], self.seen_ball(), self.own_goal(robot));
+        let from = self.tracker.seen()[robot];
+        let ball = self.seen_ball();
+        let goal = self.own_goal(robot);
         let held = matches!(self.state, Ball::Held { by, .. } if by == robot);
         let target = match self.roles[robot] {
-            Role::Attacker if held => goal * -1.0,
-            Role::Attacker => ball,
-            Role::Receiver => {
-                // Its own team has kicked the ball and knows where to.
+            PlayerRole::Attacker if held => goal * -1.0,
+            PlayerRole::Attacker => ball,
+            PlayerRole::Receiver => {
+                // The own team has kicked the ball, so the robot knows its direction.
                 let ahead = self.ball.velocity.direction();
                 ball + ahead * (from - ball).dot(ahead).max(0.0)
             }
-            Role::Supporter => self.support(robot, rng),
-            Role::Marker(man) => {
-                let man = self.eyes.seen()[man];
-                man + (ball - man).direction() * (2.0 * motion.diameter)
+            PlayerRole::Supporter => self.support(robot, rng),
+            PlayerRole::Marker(opponent) => {
+                let opponent = self.tracker.seen()[opponent];
+                opponent + (ball - opponent).direction() * (2.0 * motion.diameter)
             }
-            Role::Defender => goal + (ball - goal) * 0.35,
-            Role::Keeper => goal + (ball - goal).direction() * (1.5 * motion.diameter),
+            PlayerRole::Defender => goal + (ball - goal) * 0.35,
+            PlayerRole::Keeper => goal + (ball - goal).direction() * (1.5 * motion.diameter),
         };
-        let wanted = motion.towards(from, target, *rate);
-        // Whoever wants the ball goes through those that have it.
-        let near_ball = |other: usize| (self.eyes.seen()[other] - ball).norm() < 2.0 * motion.diameter;
-        let wants_ball = matches!(self.roles[robot], Role::Attacker | Role::Receiver);
+        let desired = motion.towards(from, target, *rate);
+        // A robot that wants the ball does not turn aside for robots near the ball.
+        let near_ball = |other: usize| (self.tracker.seen()[other] - ball).norm() < 2.0 * motion.diameter;
+        let wants_ball = matches!(self.roles[robot], PlayerRole::Attacker | PlayerRole::Receiver);
         let others = (0..2 * players).filter(|&other| other != robot && !(wants_ball && near_ball(other)));
-        motion.around(wanted, from, others.map(|other| self.eyes.seen()[other]))
+        motion.around(desired, from, others.map(|other| self.tracker.seen()[other]))
     }
 
-    /// Where a supporter goes: when it is there, to that of some places from which the ball can be reached best.
+    /// Target of a supporter. When it is reached, the next one is the most open of six random locations for a pass.
     fn support(&mut self, robot: usize, rng: &mut Rng) -> Vector {
-        let (from, ball) = (self.eyes.seen()[robot], self.seen_ball());
+        let from = self.tracker.seen()[robot];
+        let ball = self.seen_ball();
         if (self.spots[robot] - from).norm() < self.rules.motion.diameter {
             let spots: [Vector; 6] = std::array::from_fn(|_| self.area.draw(rng));
             let open = |spot: &Vector| self.lane(robot, ball, *spot);
@@ -219,40 +225,41 @@ impl<'a> Match<'a> {
         self.spots[robot]
     }
 
-    /// Kicks the ball: to the goal if it is near, else to the mate that can be reached best.
+    /// Kicks the ball: to the goal if it is near, otherwise to the team mate that is best to reach.
     fn kick(&mut self, robot: usize, rng: &mut Rng) {
         let Soccer { kick, friction, shoot, chip, rate, .. } = *self.rules;
-        let (ball, goal) = (self.ball.at, self.own_goal(robot) * -1.0);
+        let ball = self.ball.at;
+        let goal = self.own_goal(robot) * -1.0;
         let mates = self.field_players(robot).filter(|&mate| mate != robot);
-        let worth = |mate: usize| {
-            let at = self.eyes.seen()[mate];
+        let score = |mate: usize| {
+            let at = self.tracker.seen()[mate];
             let forward = (ball - goal).norm() - (at - goal).norm();
             self.lane(robot, ball, at) + 0.2 * forward
         };
-        let best = mates.map(|mate| (mate, worth(mate) + 200.0 * rng.random::<f64>()));
+        let best = mates.map(|mate| (mate, score(mate) + 200.0 * rng.random::<f64>()));
         let best = best.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(mate, _)| mate);
         let to = best.filter(|_| (goal - ball).norm() > shoot);
         let target = match to {
-            Some(mate) => self.eyes.seen()[mate],
+            Some(mate) => self.tracker.seen()[mate],
             None => goal + Vector::new(0.0, self.rules.goal * 0.8 * (rng.random::<f64>() - 0.5)),
         };
-        // A pass arrives with a third of the largest speed, a shot has all of it.
+        // A pass arrives with a third of the maximum speed; a shot has the maximum speed.
         let arrival = kick / 3.0;
         let needed = (2.0 * friction * (target - ball).norm() + arrival * arrival).sqrt();
         let speed = if to.is_some() { needed.min(kick) } else { kick };
         self.ball.velocity = (target - ball).direction() * speed;
         self.state = Ball::Free { by: robot, to, frames: frames(chip, rate) };
-        self.frames_of_plan = 0;
+        self.frames_to_plan = 0;
     }
 
     /// Gives the ball to a robot.
     fn give(&mut self, robot: usize, rng: &mut Rng) {
         let mean_times: f64 = Exp1.sample(rng);
         self.state = Ball::Held { by: robot, frames: frames(self.rules.hold * mean_times, self.rules.rate) };
-        self.frames_of_plan = 0;
+        self.frames_to_plan = 0;
     }
 
-    /// Moves the ball, and gives it to whoever gets it.
+    /// Moves the ball, and gives it to the robot that takes it.
     fn roll(&mut self, rng: &mut Rng) {
         let Soccer { motion, rate, reach, kick, friction, tackle, goal, .. } = *self.rules;
         let near = 0.5 * motion.diameter + reach;
@@ -282,7 +289,7 @@ impl<'a> Match<'a> {
                     }
                     self.ball.velocity = Vector::ZERO;
                     self.state = Ball::Free { by, to: None, frames: 0 };
-                    self.frames_of_plan = 0;
+                    self.frames_to_plan = 0;
                 }
                 let taker = (0..self.bodies.len())
                     .map(|robot| (robot, (self.bodies[robot].at - self.ball.at).norm()))
@@ -296,28 +303,28 @@ impl<'a> Match<'a> {
     }
 }
 
-impl Game for Match<'_> {
+impl Game for SoccerGame<'_> {
     fn seen(&self) -> &[Vector] {
-        self.eyes.seen()
+        self.tracker.seen()
     }
 
     fn decide(&mut self, rng: &mut Rng) -> Label {
-        if self.frames_of_plan == 0 {
-            self.frames_of_plan = frames(self.rules.plan, self.rules.rate).max(1);
+        if self.frames_to_plan == 0 {
+            self.frames_to_plan = frames(self.rules.plan, self.rules.rate).max(1);
             self.plan(0);
             self.plan(self.rules.players);
         }
-        self.frames_of_plan -= 1;
+        self.frames_to_plan -= 1;
         for robot in 0..self.bodies.len() {
-            self.wanted[robot] = self.behave(robot, rng);
+            self.desired[robot] = self.behave(robot, rng);
         }
         self.roles[0].label()
     }
 
-    fn go(&mut self, rng: &mut Rng) {
+    fn advance(&mut self, rng: &mut Rng) {
         let Soccer { motion, rate, .. } = self.rules;
-        motion.step(&mut self.bodies, &self.wanted, self.area, *rate, rng);
+        motion.step(&mut self.bodies, &self.desired, self.area, *rate, rng);
         self.roll(rng);
-        self.eyes.look(self.bodies.iter().chain([&self.ball]).map(|body| body.at), rng);
+        self.tracker.observe(self.bodies.iter().chain([&self.ball]).map(|body| body.at), rng);
     }
 }

@@ -6,54 +6,55 @@ use rand_distr::{Distribution as _, Exp1};
 use crate::games::game::{Game, frames};
 use crate::games::motion::Body;
 use crate::games::plane::{Area, Vector, quadrant};
-use crate::games::sensing::Eyes;
-use crate::games::tag::{Course, Tag};
+use crate::games::sensing::Tracker;
+use crate::games::tag::{Tag, TargetScheme};
 
-/// A game of tag between two frames.
+/// State of a game of tag between two frames.
 #[derive(Debug)]
-pub(crate) struct Chase<'a> {
+pub(crate) struct TagGame<'a> {
     rules: &'a Tag,
     area: Area,
     bodies: Vec<Body>, // [robots]
-    eyes: Eyes,
+    tracker: Tracker,
     errands: Vec<Errand>, // [robots]
-    wanted: Vec<Vector>,  // [robots] velocities
-    order: Vec<usize>,    // in which behaviours run
+    desired: Vec<Vector>, // [robots] velocities
+    order: Vec<usize>,    // of the behaviours in this frame
     frame: usize,
     seeker: usize,
-    /// The frame from which on the seeker chases.
+    /// First frame in which the seeker chases.
     chases_from: usize,
-    /// The robot that was tagged and does not know it yet.
+    /// Tagged robot whose behaviour has not run since.
     tagged: Option<usize>,
 }
 
-/// What a passive robot is about.
+/// Errand of a passive robot: its target, and its stay there.
 #[derive(Debug, Clone, Copy)]
 struct Errand {
     target: Vector,
-    /// The quadrant of the last corner.
+    /// Quadrant of the last corner.
     corner: usize,
-    /// How many frames to stay at the target, once it is there; then another one is chosen.
+    /// Frames left at the target before another one is chosen; `None` on the way.
     stay: Option<usize>,
 }
 
-impl<'a> Chase<'a> {
-    /// Robots anywhere on the field, one of which is the seeker.
+impl<'a> TagGame<'a> {
+    /// Starts a game: robots at random locations, one of which is the seeker.
     pub(crate) fn new(rules: &'a Tag, rng: &mut Rng) -> Self {
-        let (n, area) = (rules.robots, Area::new(rules.field));
+        let n = rules.robots;
+        let area = Area::new(rules.field);
         let body = |rng: &mut Rng| Body { at: area.draw(rng), ..Body::default() };
         let mut bodies: Vec<Body> = (0..n).map(|_| body(rng)).collect();
         rules.motion.separate(&mut bodies);
         bodies.iter_mut().for_each(|body| body.at = area.clamp(body.at));
         let errand =
             |rng: &mut Rng| Errand { target: Vector::ZERO, corner: rng.random_range(0..4), stay: Some(0) };
-        Chase {
+        TagGame {
             rules,
             area,
-            eyes: Eyes::new(rules.sensing, bodies.iter().map(|body| body.at), rules.rate),
+            tracker: Tracker::new(rules.sensing, bodies.iter().map(|body| body.at), rules.rate),
             bodies,
             errands: (0..n).map(|_| errand(rng)).collect(),
-            wanted: vec![Vector::ZERO; n],
+            desired: vec![Vector::ZERO; n],
             order: (0..n).collect(),
             frame: 0,
             seeker: rng.random_range(0..n),
@@ -62,7 +63,7 @@ impl<'a> Chase<'a> {
         }
     }
 
-    /// The velocity that a robot wants.
+    /// Desired velocity of a robot.
     fn behave(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         if self.tagged == Some(robot) {
             self.tagged = None;
@@ -71,18 +72,21 @@ impl<'a> Chase<'a> {
             self.chases_from = self.frame.saturating_add(frames(self.rules.pause, self.rules.rate));
         }
         match robot == self.seeker {
-            true if self.chases() => self.chase(),
+            true if self.is_chasing() => self.chase(),
             true => Vector::ZERO,
             false => self.wander(robot, rng),
         }
     }
 
-    fn chases(&self) -> bool {
+    /// True after the pause of the seeker.
+    fn is_chasing(&self) -> bool {
         self.frame >= self.chases_from
     }
 
+    /// Desired velocity of the seeker, which tags the nearest robot if it is within reach.
     fn chase(&mut self) -> Vector {
-        let (Tag { motion, reach, rate, .. }, seen) = (self.rules, self.eyes.seen());
+        let Tag { motion, reach, rate, .. } = self.rules;
+        let seen = self.tracker.seen();
         let from = seen[self.seeker];
         let others = (0..seen.len()).filter(|&robot| robot != self.seeker);
         let others = others.map(|robot| (robot, (seen[robot] - from).norm()));
@@ -94,37 +98,39 @@ impl<'a> Chase<'a> {
         motion.towards(from, seen[nearest], *rate)
     }
 
+    /// Desired velocity of a passive robot.
     fn wander(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         let Tag { motion, arrival, dwell, rate, .. } = self.rules;
-        let (from, mut errand) = (self.eyes.seen()[robot], self.errands[robot]);
+        let from = self.tracker.seen()[robot];
+        let mut errand = self.errands[robot];
         if errand.stay.is_none() && (errand.target - from).norm() <= *arrival {
             let mean_times: f64 = Exp1.sample(rng);
             errand.stay = Some(frames(dwell * mean_times, *rate));
         }
         match &mut errand.stay {
-            Some(0) => errand = self.next(errand, rng),
+            Some(0) => errand = self.next_errand(errand, rng),
             Some(left) => *left -= 1,
             None => {}
         }
         self.errands[robot] = errand;
-        let ignored = self.chases().then_some(self.seeker);
-        let others = self.eyes.seen().iter().enumerate();
+        let ignored = self.is_chasing().then_some(self.seeker);
+        let others = self.tracker.seen().iter().enumerate();
         let others = others.filter(|&(other, _)| other != robot && Some(other) != ignored).map(|(_, &at)| at);
         motion.around(motion.towards(from, errand.target, *rate), from, others)
     }
 
-    /// The next target after an errand.
-    fn next(&self, Errand { corner, .. }: Errand, rng: &mut Rng) -> Errand {
+    /// Errand after the given one.
+    fn next_errand(&self, Errand { corner, .. }: Errand, rng: &mut Rng) -> Errand {
         let Tag { scheme, margin, clearance, inset, .. } = *self.rules;
-        let seeker = self.eyes.seen()[self.seeker];
+        let seeker = self.tracker.seen()[self.seeker];
         match scheme {
-            Course::Hourglass => {
+            TargetScheme::Hourglass => {
                 let next = (corner + 1) % 4;
                 let corner = if next == quadrant(seeker) { 3 - next } else { next };
                 Errand { target: self.area.inner(inset).corner(corner), corner, stay: None }
             }
-            Course::Unconstrained => {
-                // At least a fifth of the places are far enough: `Tag::check` sees to it.
+            TargetScheme::Unconstrained => {
+                // At least a fifth of the area is far enough: `Tag::check` ensures it.
                 let mut target = self.area.inner(margin).draw(rng);
                 while (target - seeker).norm() < clearance {
                     target = self.area.inner(margin).draw(rng);
@@ -135,24 +141,24 @@ impl<'a> Chase<'a> {
     }
 }
 
-impl Game for Chase<'_> {
+impl Game for TagGame<'_> {
     fn seen(&self) -> &[Vector] {
-        self.eyes.seen()
+        self.tracker.seen()
     }
 
     fn decide(&mut self, rng: &mut Rng) -> Label {
         self.order.shuffle(rng);
         for k in 0..self.order.len() {
             let robot = self.order[k];
-            self.wanted[robot] = self.behave(robot, rng);
+            self.desired[robot] = self.behave(robot, rng);
         }
         self.seeker as Label
     }
 
-    fn go(&mut self, rng: &mut Rng) {
+    fn advance(&mut self, rng: &mut Rng) {
         let Tag { motion, rate, .. } = self.rules;
-        motion.step(&mut self.bodies, &self.wanted, self.area, *rate, rng);
-        self.eyes.look(self.bodies.iter().map(|body| body.at), rng);
+        motion.step(&mut self.bodies, &self.desired, self.area, *rate, rng);
+        self.tracker.observe(self.bodies.iter().map(|body| body.at), rng);
         self.frame += 1;
     }
 }

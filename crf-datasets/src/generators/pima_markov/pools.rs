@@ -5,10 +5,11 @@ use crf_core::{Error, Label, Result, Rng, Seed};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_distr::{Distribution as _, StandardNormal};
 
-use crate::generators::support::splits::Part;
+use crate::generators::support::splits::Split;
 use crate::text::data_dir;
+use crate::text::fields::finite;
 
-/// The eight attributes of the Pima Indians Diabetes data, in the order of the file (Smith et al. 1988).
+/// Attributes of the Pima Indians Diabetes data, in the order of the file (Smith et al. 1988).
 pub(crate) const ATTRIBUTES: [&str; 8] =
     ["pregnancies", "glucose", "blood_pressure", "skin_thickness", "insulin", "bmi", "pedigree", "age"];
 
@@ -38,20 +39,20 @@ const SUMMARY: [[(f64, f64); 8]; 2] = [
     ],
 ];
 
-/// The attributes of one person.
+/// Attributes of one person.
 pub(crate) type Row = [f64; 8];
 
-/// Where the observations of a label come from.
+/// Pools from which the observations of a label are drawn.
 #[derive(Debug)]
 pub(crate) enum Pools {
-    /// Rows of the file by label: of the training half, and of the test half.
-    SparseRows { train: [Vec<Row>; 2], test: [Vec<Row>; 2] },
+    /// Rows of the file by label, of the training half and of the test half.
+    Rows { train: [Vec<Row>; 2], test: [Vec<Row>; 2] },
     /// Normal distributions with the moments of [`SUMMARY`].
     Gaussian,
 }
 
 impl Pools {
-    /// Breaks the rows into two random halves and each half into its labels.
+    /// Splits the rows into two random halves, and each half by label.
     pub(crate) fn split(mut rows: Vec<(Row, Label)>, seed: &Seed) -> Result<Self> {
         rows.shuffle(&mut seed.rng());
         let test = rows.split_off(rows.len() / 2);
@@ -67,14 +68,14 @@ impl Pools {
             };
             Ok([pool(0)?, pool(1)?])
         };
-        Ok(Pools::SparseRows { train: by_label(&rows, "training")?, test: by_label(&test, "test")? })
+        Ok(Pools::Rows { train: by_label(&rows, "training")?, test: by_label(&test, "test")? })
     }
 
-    /// A random row of the given label, with replacement.
-    pub(crate) fn draw(&self, part: Part, label: Label, rng: &mut Rng) -> Row {
+    /// Draws a row of the given label, with replacement.
+    pub(crate) fn draw(&self, split: Split, label: Label, rng: &mut Rng) -> Row {
         match self {
-            Pools::SparseRows { train, test } => {
-                let pools = if part == Part::Test { test } else { train };
+            Pools::Rows { train, test } => {
+                let pools = if split == Split::Test { test } else { train };
                 *pools[label as usize].choose(rng).expect("no pool is empty after the split")
             }
             Pools::Gaussian => SUMMARY[label as usize].map(|(mean, deviation)| {
@@ -85,7 +86,7 @@ impl Pools {
     }
 }
 
-/// Reads the file, which is looked for below `directory` unless its path is absolute.
+/// Reads the file, which is below `directory` unless its path is absolute.
 pub(crate) fn read(file: &Path, directory: Option<OsString>) -> Result<Vec<(Row, Label)>> {
     let help = format!(
         ", which is the public Pima Indians Diabetes CSV below the header line `{},label`, or use pool = \
@@ -93,12 +94,13 @@ pub(crate) fn read(file: &Path, directory: Option<OsString>) -> Result<Vec<(Row,
         ATTRIBUTES.join(",")
     );
     let path = data_dir::locate(file, directory, &help)?;
-    let place = path.display().to_string();
-    let text = std::fs::read(&path).map_err(|error| data_dir::missing(&place, &error.to_string(), &help))?;
-    parse(&place, &text)
+    let name = path.display().to_string();
+    let text =
+        std::fs::read(&path).map_err(|error| data_dir::unreadable(&name, &error.to_string(), &help))?;
+    parse(&name, &text)
 }
 
-/// The rows of a CSV text; columns may stand in any order, and others are ignored.
+/// Parses the rows of a CSV text; columns may be in any order, and unknown columns are ignored.
 fn parse(path: &str, text: &[u8]) -> Result<Vec<(Row, Label)>> {
     let broken = |error: csv::Error| Error::data(format!("{path}: {error}"));
     let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(text);
@@ -110,10 +112,10 @@ fn parse(path: &str, text: &[u8]) -> Result<Vec<(Row, Label)>> {
         })
     };
     let mut columns = [0; 8];
-    for (at, name) in columns.iter_mut().zip(ATTRIBUTES) {
-        *at = column(name)?;
+    for (index, name) in columns.iter_mut().zip(ATTRIBUTES) {
+        *index = column(name)?;
     }
-    let label_at = column("label")?;
+    let label_column = column("label")?;
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(broken)?;
@@ -123,11 +125,11 @@ fn parse(path: &str, text: &[u8]) -> Result<Vec<(Row, Label)>> {
             Error::data(format!("{path}:{line}:{name}: expected {want}, got {got}"))
         };
         let mut row = [0.0; 8];
-        for ((value, &at), name) in row.iter_mut().zip(&columns).zip(ATTRIBUTES) {
-            let number = record.get(at).and_then(|text| text.parse().ok()).filter(|x: &f64| x.is_finite());
-            *value = number.ok_or_else(|| wrong(name, "a finite number", record.get(at)))?;
+        for ((value, &index), name) in row.iter_mut().zip(&columns).zip(ATTRIBUTES) {
+            let field = record.get(index);
+            *value = field.and_then(finite).ok_or_else(|| wrong(name, "a finite number", field))?;
         }
-        let label = match record.get(label_at) {
+        let label = match record.get(label_column) {
             Some("0") => 0,
             Some("1") => 1,
             got => return Err(wrong("label", "0 or 1", got)),
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn halves_are_disjoint_and_hold_every_row_once() {
         let all: Vec<(Row, Label)> = (0..100).map(|k| ([f64::from(k); 8], Label::from(k % 3 == 0))).collect();
-        let Pools::SparseRows { train, test } = Pools::split(all.clone(), &Seed::new(1)).unwrap() else {
+        let Pools::Rows { train, test } = Pools::split(all.clone(), &Seed::new(1)).unwrap() else {
             panic!("rows make pools of rows");
         };
         assert_eq!(train[0].len() + train[1].len(), 50);

@@ -1,17 +1,12 @@
-use crf_core::{Alphabet, DatasetBuilder, Label, Result, Rng, Value};
+use crf_core::{DatasetBuilder, Label, Result, Rng, Value};
 use rand::RngExt as _;
 use rand_distr::{Bernoulli, Distribution as _};
 
-use crate::generators::support::binary::coin;
+use crate::generators::support::draws::coin;
 
-/// The labels `0`, `1` and so on, so many.
-pub(crate) fn numbered(n_labels: usize) -> Alphabet {
-    Alphabet::new((0..n_labels).map(|label| label.to_string()))
-}
-
-/// A Markov chain that treats all labels alike: it stays, or goes to any other label (Vail 2008, §2.6).
+/// Symmetric Markov chain of labels: it keeps its label, or moves to any other label with equal probability (Vail 2008, §2.6).
 ///
-/// The first label is uniform, which is the chain's stationary distribution. Backwards it is the same chain.
+/// The first label is uniform, which is the stationary distribution. The chain is reversible.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LabelChain {
     stay: Bernoulli,
@@ -19,14 +14,14 @@ pub(crate) struct LabelChain {
 }
 
 impl LabelChain {
-    /// A chain over at least two labels that keeps its label with probability `stay`, which the setting `key` holds.
+    /// Chain over at least two labels; the setting `key` holds `stay`, the probability of keeping the label.
     pub(crate) fn new(key: &str, stay: f64, n_labels: usize) -> Result<Self> {
         Ok(LabelChain { stay: coin(key, stay)?, n_labels: n_labels as Label })
     }
 
-    /// The label after `before`, or a first one.
-    pub(crate) fn step(&self, before: Option<Label>, rng: &mut Rng) -> Label {
-        match before {
+    /// Draws the label after `previous`; the first label if there is no previous one.
+    pub(crate) fn step(&self, previous: Option<Label>, rng: &mut Rng) -> Label {
+        match previous {
             None => rng.random_range(0..self.n_labels),
             Some(label) if self.stay.sample(rng) => label,
             Some(label) if self.n_labels == 2 => 1 - label, // nothing to draw
@@ -34,8 +29,8 @@ impl LabelChain {
         }
     }
 
-    /// Adds a sequence, each of whose labels follows the one `distance` steps back; `observe` gives the values that are
-    /// seen with a label.
+    /// Draws a sequence in which each label follows the one `distance` steps back; `observe` draws the values observed with
+    /// a label.
     pub(crate) fn fill(
         &self,
         length: usize,
@@ -44,7 +39,8 @@ impl LabelChain {
         out: &mut DatasetBuilder,
         mut observe: impl FnMut(Label, &mut Rng, &mut Vec<Value<'static>>),
     ) -> Result<()> {
-        let (mut y, mut values) = (Vec::with_capacity(length), Vec::new());
+        let mut y = Vec::with_capacity(length);
+        let mut values = Vec::new();
         for t in 0..length {
             let label = self.step(t.checked_sub(distance).map(|t| y[t]), rng);
             values.clear();

@@ -5,19 +5,19 @@ use crf_core::{ChannelKind, Dataset, Edge, Error, Relation, Result, Schema, Sequ
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::wrappers::rebuild::{edges_of, with_edges};
+use crate::rebuild::{edges_of, with_edges};
 
-/// Edges that are added to those the data have, each sort as a relation of its own.
+/// Rules that add edges to data; each rule makes a relation of its own.
 ///
-/// All go from an earlier position to a later one. Two positions are joined once at most: by an edge that the
-/// data have, or else by the first rule that applies to them, distances before symbols.
+/// Every added edge goes from an earlier position to a later one. Two positions are joined at most once: by an edge of
+/// the data, or else by the first rule that applies to them, distances before symbols.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExtraEdges {
-    /// Joins all positions that are so many steps apart, each at least 2: `[2, 3]` makes a chain one of third
+    /// Distances at which all pairs of positions are joined, each at least 2: `[2, 3]` makes a chain one of third
     /// order, with the relations `distance-2` and `distance-3` beside `next`.
     pub distances: Vec<usize>,
-    /// Joins positions that have the same symbol.
+    /// Rules that join positions with the same symbol.
     pub same: Vec<SameSymbol>,
 }
 
@@ -25,32 +25,32 @@ pub struct ExtraEdges {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SameSymbol {
-    /// The channel of symbols.
+    /// Channel of symbols.
     pub channel: String,
-    /// The name of the relation; `skip` when left out.
-    #[serde(default = "skip")]
+    /// Name of the relation; `skip` if omitted.
+    #[serde(default = "default_relation")]
     pub relation: String,
-    /// Whether only symbols that begin with a capital letter are joined.
+    /// If true, only symbols that begin with a capital letter are joined.
     #[serde(default)]
     pub capitalised: bool,
-    /// To how many later positions of the same symbol each is joined: 1, when left out, is the next one only.
-    #[serde(default = "one")]
+    /// Number of later positions with the same symbol to which each position is joined. 1, if omitted: only the next one.
+    #[serde(default = "default_later")]
     pub later: usize,
-    /// How many such edges a sequence may get, 10,000 when left out; more are an error, since n equal symbols have
+    /// Maximum number of such edges per sequence, 10,000 if omitted. More are an error, since n equal symbols have
     /// n²/2 pairs.
-    #[serde(default = "ten_thousand")]
+    #[serde(default = "default_most")]
     pub most: usize,
 }
 
-fn skip() -> String {
+fn default_relation() -> String {
     "skip".to_owned()
 }
 
-fn one() -> usize {
+fn default_later() -> usize {
     1
 }
 
-fn ten_thousand() -> usize {
+fn default_most() -> usize {
     10_000
 }
 
@@ -66,39 +66,39 @@ impl ExtraEdges {
             require(*later > 0, "later", "at least 1", later)?;
             require(*most > 0, "most", "at least 1", most)?;
         }
-        distinct(self.relations().iter())
+        require_distinct(self.relations().iter())
     }
 
-    /// The names of the relations that are added, in order.
+    /// Names of the added relations, in order.
     fn relations(&self) -> Vec<String> {
         let distances = self.distances.iter().map(|distance| format!("distance-{distance}"));
         distances.chain(self.same.iter().map(|rule| rule.relation.clone())).collect()
     }
 
-    /// The schema that data of the given one have with these edges.
-    pub fn schema(&self, of: &Schema) -> Result<Schema> {
-        if let [_, second, ..] = of.kinds() {
+    /// Schema of data with these edges, made from their schema without them.
+    pub fn schema(&self, plain: &Schema) -> Result<Schema> {
+        if let [_, second, ..] = plain.kinds() {
             let name = &second.name;
             return Err(Error::data(format!(
                 "edges are added to nodes of one kind only, but some are `{name}`"
             )));
         }
         for SameSymbol { channel, .. } in &self.same {
-            let kind = &of.channels()[of.channel(channel)?].kind;
+            let kind = &plain.channels()[plain.channel(channel)?].kind;
             if !matches!(kind, ChannelKind::Symbol(_)) {
                 return Err(Error::setting("channel", "a channel of symbols", format!("`{channel}`")));
             }
         }
-        let mut relations = of.relations().to_vec();
+        let mut relations = plain.relations().to_vec();
         relations.extend(self.relations().into_iter().map(|name| Relation { name, tail: 0, head: 0 }));
-        distinct(relations.iter().map(|relation| &relation.name))?;
-        Schema::graph(of.channels().to_vec(), of.kinds().to_vec(), relations)
+        require_distinct(relations.iter().map(|relation| &relation.name))?;
+        Schema::graph(plain.channels().to_vec(), plain.kinds().to_vec(), relations)
     }
 
-    /// The data with these edges.
+    /// Adds these edges to data.
     ///
-    /// `schema` is what [`ExtraEdges::schema`] made of theirs. It may be theirs already, as when a model of graphs is
-    /// to label chains that were read with its schema.
+    /// `schema` is the result of [`ExtraEdges::schema`] for the schema of the data. The data may have it already, as when a
+    /// model of graphs labels chains that were read with its schema.
     pub fn add(&self, data: &Dataset, schema: &Arc<Schema>) -> Result<Dataset> {
         let relations = self.relations();
         let relations: Vec<u16> =
@@ -108,8 +108,8 @@ impl ExtraEdges {
             let mut joined: HashSet<(u32, u32)> =
                 edges.iter().map(|e| (e.u.min(e.v), e.u.max(e.v))).collect();
             let x = data.sequence(i);
-            let mut join = |relation: u16, most: usize, pairs: &mut dyn Iterator<Item = (usize, usize)>| {
-                let mut left = most;
+            let mut join = |relation: u16, max: usize, pairs: &mut dyn Iterator<Item = (usize, usize)>| {
+                let mut left = max;
                 for (u, v) in pairs.map(|(u, v)| (u as u32, v as u32)) {
                     if joined.insert((u, v)) {
                         left = left.checked_sub(1)?;
@@ -118,11 +118,11 @@ impl ExtraEdges {
                 }
                 Some(())
             };
-            let (of_distances, of_same) = relations.split_at(self.distances.len());
-            for (&distance, &relation) in self.distances.iter().zip(of_distances) {
+            let (distance_relations, symbol_relations) = relations.split_at(self.distances.len());
+            for (&distance, &relation) in self.distances.iter().zip(distance_relations) {
                 join(relation, usize::MAX, &mut (distance..x.len()).map(|t| (t - distance, t)));
             }
-            for (rule, &relation) in self.same.iter().zip(of_same) {
+            for (rule, &relation) in self.same.iter().zip(symbol_relations) {
                 join(relation, rule.most, &mut rule.pairs(&x, schema)?).ok_or_else(|| {
                     let want =
                         format!("at least the number of `{}` edges that a sequence gets", rule.relation);
@@ -136,7 +136,7 @@ impl ExtraEdges {
 }
 
 impl SameSymbol {
-    /// All pairs of an earlier and a later position that the rule joins.
+    /// All pairs (earlier position, later position) that the rule joins.
     fn pairs<'a>(
         &'a self,
         x: &'a Sequence<'a>,
@@ -147,7 +147,7 @@ impl SameSymbol {
         let mut seen: HashMap<u32, Vec<usize>> = HashMap::new();
         let joins = move |t: &usize| {
             let name = x.symbol_name(channel, symbols[*t]);
-            // A number without a name may stand for many symbols.
+            // An index without a name may stand for many symbols.
             name.is_some_and(|name| !self.capitalised || name.chars().next().is_some_and(char::is_uppercase))
         };
         Ok((0..x.len()).filter(joins).flat_map(move |v| {
@@ -160,8 +160,8 @@ impl SameSymbol {
     }
 }
 
-/// Refuses two relations of one name.
-fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Result<()> {
+/// Refuses two relations with the same name.
+fn require_distinct<'a>(names: impl Iterator<Item = &'a String>) -> Result<()> {
     let mut seen = HashSet::new();
     for name in names {
         require(seen.insert(name), "relation", "a name that no other relation has", format!("`{name}`"))?;

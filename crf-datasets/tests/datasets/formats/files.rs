@@ -1,4 +1,4 @@
-//! The source of files, and the real data of the CoNLL-2000 shared task.
+//! Source `file`, and the real data of the CoNLL-2000 shared task.
 use std::path::PathBuf;
 
 use crf_core::{Dataset, Plugin, Seed, Source};
@@ -10,7 +10,7 @@ fn source(text: &str) -> Box<dyn Source> {
     source
 }
 
-/// A file of this test alone.
+/// Writes a file that only this test uses.
 fn file(name: &str, text: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("crf-datasets-{}-{name}", std::process::id()));
     std::fs::write(&path, text).unwrap();

@@ -1,6 +1,6 @@
-//! What formats refuse, each with its message.
+//! Texts and data that formats refuse, each with its message.
 use crate::common::{batches, read, write};
-use crf_datasets::{Between, Conll, Crfsuite, Csv, Format, Jsonl};
+use crf_datasets::{Conll, Crfsuite, Csv, Format, Jsonl, Separator};
 
 #[track_caller]
 fn refused(format: &dyn Format, text: impl AsRef<[u8]>, message: &str) {
@@ -119,7 +119,7 @@ fn rows_with_too_few_or_too_many_columns() {
     refused(&unlabelled, "the DT O\n", "f:1:8: expected 2 columns (word pos), got 3");
     let message = "f:1:4: expected at least 2 columns, of which the last is the label, got 1";
     refused(&Conll::default(), "the\n", message);
-    let tabs = Conll { separator: Between::Tab, ..word_and_pos() };
+    let tabs = Conll { separator: Separator::Tab, ..word_and_pos() };
     refused(&tabs, "the DT O\n", "f:1:9: expected 3 columns (word pos label), got 1");
     refused(&Csv::default(), "x,label\n1,a\n\n1\n", "f:4:label: expected a field, got the end of the line");
     refused(&Csv::default(), "x,label\r\n\r\n1,a,b\r\n", "f:3:3: expected 2 fields as in the header, got 3");
@@ -199,7 +199,7 @@ fn what_a_format_cannot_hold() {
     unwritable(&csv, &conll, "x a\n\nx a\n", "`csv` cannot hold 2 sequences without a column `sequence`");
     let empty = "`crfsuite` cannot hold sequence 1, which is empty; `jsonl` can";
     unwritable(&crfsuite, &json, "{\"x\":[]}", empty);
-    let tabs = Conll { separator: Between::Tab, ..Default::default() };
+    let tabs = Conll { separator: Separator::Tab, ..Default::default() };
     let place = "sequence 1, position 1:";
     let want = "cannot hold an unknown label; set `unknown` to a label that stands for it";
     unwritable(&conll, &tabs, "x\t\n", &format!("{place} `conll` {want}"));
@@ -220,7 +220,7 @@ fn separators_in_names() {
     let want = "cannot hold a label with an empty name, which would be read as unknown";
     let text = "{\"x\":[[]],\"y\":[\"\"]}";
     unwritable(&Crfsuite::default(), &Jsonl {}, text, &format!("{place} `crfsuite` {want}"));
-    let tabs = Conll { separator: Between::Tab, ..Default::default() };
+    let tabs = Conll { separator: Separator::Tab, ..Default::default() };
     let want = format!("{place} `conll` cannot hold ' ' in the name \"a b\"; `csv` can");
     unwritable(&Conll::default(), &tabs, "a b\tx\n", &want);
     let want =

@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// A sequence's length and its edges, which may have a relation each; nothing for a chain.
+/// Length of a sequence, and its edges with an optional relation; `None` for a chain.
 type Sequence = (usize, Option<Vec<(usize, usize, Option<String>)>>);
 
 fn sequence() -> impl Strategy<Value = Sequence> {

@@ -1,4 +1,5 @@
+//! Tests of the file formats.
 mod files;
 mod format_faults;
-mod formats;
 mod graphs;
+mod reading_and_writing;

@@ -1,3 +1,4 @@
-mod games;
+//! Tests of the games of robots.
+mod any_settings;
 mod soccer;
 mod tag;

@@ -1,4 +1,4 @@
-//! What every game of soccer keeps to, seen from outside: the field, the ball, and roles that can be told from play.
+//! Invariants of every game of soccer: the field, the ball, and roles that can be recognised from the game.
 use crf_core::{Dataset, Seed, Sequence, Source};
 use crf_datasets::{Motion, Size, Soccer};
 
@@ -11,7 +11,7 @@ fn games() -> impl Iterator<Item = Dataset> {
     (1..=3).map(move |seed| soccer.load(&Seed::new(seed)).unwrap().train)
 }
 
-fn place(x: &Sequence<'_>, object: usize, t: usize) -> [f64; 2] {
+fn location(x: &Sequence<'_>, object: usize, t: usize) -> [f64; 2] {
     [x.real(2 * object)[t], x.real(2 * object + 1)[t]]
 }
 
@@ -19,7 +19,7 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
     (a[0] - b[0]).hypot(a[1] - b[1])
 }
 
-/// The mean over all frames in which `blue1` has each role.
+/// Mean over all frames in which `blue1` has a role, for each role.
 fn by_role(x: &Sequence<'_>, of: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); ROLES.len()];
     for (t, label) in x.labels().iter().enumerate() {
@@ -42,10 +42,10 @@ fn everything_stays_on_the_field_and_bodies_do_not_overlap() {
     for data in games() {
         let x = data.sequence(0);
         for t in 0..x.len() {
-            let places: Vec<[f64; 2]> = (0..=BALL).map(|object| place(&x, object, t)).collect();
-            assert!(places.iter().all(|[x, y]| x.abs() <= 2450.0 && y.abs() <= 1700.0));
-            // In a scrum, whoever is pushed by one may be pushed into another.
-            let overlap = |a: usize| (0..a).any(|b| distance(places[a], places[b]) < 90.0);
+            let locations: Vec<[f64; 2]> = (0..=BALL).map(|object| location(&x, object, t)).collect();
+            assert!(locations.iter().all(|[x, y]| x.abs() <= 2450.0 && y.abs() <= 1700.0));
+            // In a crowd, a robot pushed away from a second one may be pushed into a third.
+            let overlap = |a: usize| (0..a).any(|b| distance(locations[a], locations[b]) < 90.0);
             assert!(t < 60 || !(0..BALL).any(overlap), "frame {t}");
         }
     }
@@ -57,7 +57,7 @@ fn the_ball_is_no_faster_than_a_kick_but_for_goals() {
         let x = data.sequence(0);
         let mut goals = 0;
         for t in 1..x.len() {
-            let (before, now) = (place(&x, BALL, t - 1), place(&x, BALL, t));
+            let (before, now) = (location(&x, BALL, t - 1), location(&x, BALL, t));
             if distance(before, now) > 4000.0 / 60.0 + 1e-6 {
                 assert!(before[0].abs() > 2300.0 && now == [0.0, 0.0], "{before:?} {now:?}");
                 goals += 1;
@@ -85,16 +85,18 @@ fn every_role_is_played_and_lasts() {
 fn roles_can_be_told_from_play() {
     for data in games() {
         let x = data.sequence(0);
-        let to_ball = by_role(&x, |t| distance(place(&x, BLUE1, t), place(&x, BALL, t)));
+        let to_ball = by_role(&x, |t| distance(location(&x, BLUE1, t), location(&x, BALL, t)));
         assert!(to_ball[1..].iter().all(|other| to_ball[0] < *other), "{to_ball:?}");
-        let to_goal = by_role(&x, |t| distance(place(&x, BLUE1, t), [-2450.0, 0.0]));
+        let to_goal = by_role(&x, |t| distance(location(&x, BLUE1, t), [-2450.0, 0.0]));
         assert!(to_goal[..4].iter().all(|other| to_goal[4] < *other), "{to_goal:?}");
         let to_opponent = by_role(&x, |t| {
-            let opponents = (5..9).map(|opponent| distance(place(&x, BLUE1, t), place(&x, opponent, t)));
+            let opponents =
+                (5..9).map(|opponent| distance(location(&x, BLUE1, t), location(&x, opponent, t)));
             opponents.fold(f64::INFINITY, f64::min)
         });
         assert!(to_opponent[3] < to_opponent[4], "{to_opponent:?}");
-        let ball_speed = by_role(&x, |t| distance(place(&x, BALL, t), place(&x, BALL, t.saturating_sub(1))));
+        let ball_speed =
+            by_role(&x, |t| distance(location(&x, BALL, t), location(&x, BALL, t.saturating_sub(1))));
         let faster = |other: usize| ball_speed[1] > ball_speed[other];
         assert!([0, 2, 3, 4].into_iter().all(faster), "{ball_speed:?}");
     }

@@ -1,77 +1,77 @@
-//! What every game of tag keeps to, seen from outside: bounds of motion, one seeker, fair hand-overs, pauses.
+//! Invariants of every game of tag: bounds of motion, one seeker, hand-overs within reach, pauses.
 use crf_core::{Dataset, Seed, Source};
-use crf_datasets::{Course, Motion, Sensing, Size, Tag};
+use crf_datasets::{Motion, Sensing, Size, Tag, TargetScheme};
 
-const SCHEMES: [Course; 2] = [Course::Hourglass, Course::Unconstrained];
-/// For the rounding of differences of places.
+const SCHEMES: [TargetScheme; 2] = [TargetScheme::Hourglass, TargetScheme::Unconstrained];
+/// Tolerance for the rounding of differences of locations.
 const SLACK: f64 = 1e-6;
 
-type Place = [f64; 2];
+type Location = [f64; 2];
 
-/// A game as it was recorded.
+/// Recorded game.
 struct Record {
-    places: Vec<Vec<Place>>, // [robots][frames]
-    seekers: Vec<usize>,     // [frames]
+    locations: Vec<Vec<Location>>, // [robots][frames]
+    seekers: Vec<usize>,           // [frames]
 }
 
 impl Record {
-    fn of(data: &Dataset) -> Self {
+    fn new(data: &Dataset) -> Self {
         let x = data.sequence(0);
         let robot = |k: usize| {
             let [x, y] = [2 * k, 2 * k + 1].map(|channel| x.real(channel));
             x.iter().zip(y).map(|(&x, &y)| [x, y]).collect()
         };
         Record {
-            places: (0..data.schema().labels().len()).map(robot).collect(),
+            locations: (0..data.schema().labels().len()).map(robot).collect(),
             seekers: x.labels().iter().map(|label| label.unwrap() as usize).collect(),
         }
     }
 
     fn distance(&self, a: usize, b: usize, t: usize) -> f64 {
-        norm(minus(self.places[a][t], self.places[b][t]))
+        norm(minus(self.locations[a][t], self.locations[b][t]))
     }
 
-    /// Whether a robot touches another one, or the edge of the field.
+    /// True if a robot touches another one, or the edge of the field.
     ///
-    /// Two that were pushed apart may be 20 mm further when a third one has pushed one of them then.
+    /// Two robots that were pushed apart may be 20 mm further apart if a third one has then pushed one of them.
     fn is_touched(&self, robot: usize, t: usize) -> bool {
-        let mut others = (0..self.places.len()).filter(|&other| other != robot);
-        let [x, y] = self.places[robot][t];
+        let mut others = (0..self.locations.len()).filter(|&other| other != robot);
+        let [x, y] = self.locations[robot][t];
         x.abs() == 2000.0 || y.abs() == 1750.0 || others.any(|other| self.distance(robot, other, t) < 220.0)
     }
 
-    /// The first frames of new seekers.
+    /// First frames of new seekers.
     fn hand_overs(&self) -> Vec<usize> {
         (1..self.seekers.len()).filter(|&t| self.seekers[t] != self.seekers[t - 1]).collect()
     }
 }
 
-fn minus(a: Place, b: Place) -> Place {
+fn minus(a: Location, b: Location) -> Location {
     [a[0] - b[0], a[1] - b[1]]
 }
 
-fn norm([x, y]: Place) -> f64 {
+fn norm([x, y]: Location) -> f64 {
     x.hypot(y)
 }
 
 fn play(tag: &Tag, seed: u64) -> Record {
-    Record::of(&tag.load(&Seed::new(seed)).unwrap().train)
+    Record::new(&tag.load(&Seed::new(seed)).unwrap().train)
 }
 
-/// Twenty minutes of a scheme.
-fn simulation(scheme: Course) -> Tag {
+/// Settings of twenty minutes with perfect motion and sensing.
+fn simulation(scheme: TargetScheme) -> Tag {
     Tag { scheme, test: Size { sequences: 1, length: 1 }, ..Tag::default() }
 }
 
-/// The same with robots that slip and are seen by cameras.
-fn robots(scheme: Course) -> Tag {
+/// The same settings with robots that slip and are tracked by cameras.
+fn robots(scheme: TargetScheme) -> Tag {
     let motion = Motion { slip: 0.05, ..Motion::default() };
     Tag { motion, sensing: Some(Sensing::default()), ..simulation(scheme) }
 }
 
-/// Both schemes with three seeds each.
-fn games(of: fn(Course) -> Tag) -> impl Iterator<Item = Record> {
-    SCHEMES.into_iter().flat_map(move |scheme| (1..=3).map(move |seed| play(&of(scheme), seed)))
+/// Games of both schemes, with three seeds each.
+fn games(settings: fn(TargetScheme) -> Tag) -> impl Iterator<Item = Record> {
+    SCHEMES.into_iter().flat_map(move |scheme| (1..=3).map(move |seed| play(&settings(scheme), seed)))
 }
 
 #[test]
@@ -87,9 +87,9 @@ fn twenty_minutes_have_120_to_220_hand_overs() {
 fn robots_stay_on_the_field_and_bodies_do_not_overlap() {
     for game in games(simulation) {
         for t in 0..game.seekers.len() {
-            assert!(game.places.iter().all(|way| way[t][0].abs() <= 2000.0 && way[t][1].abs() <= 1750.0));
+            assert!(game.locations.iter().all(|way| way[t][0].abs() <= 2000.0 && way[t][1].abs() <= 1750.0));
             for (a, b) in [(0, 1), (0, 2), (1, 2)] {
-                // One who is pushed away from a second robot may come a little too near to the third.
+                // A robot that is pushed away from a second one may come a little too near to the third.
                 assert!(game.distance(a, b, t) > 190.0, "{}", game.distance(a, b, t));
             }
         }
@@ -101,7 +101,7 @@ fn speeds_and_accelerations_are_within_their_bounds_but_for_pushes() {
     let (fastest, hardest) = (2000.0 / 60.0, 2000.0 / 3600.0);
     for game in games(simulation) {
         let (mut top_speed, mut top_acceleration, mut pushed) = (0.0_f64, 0.0_f64, 0);
-        for (robot, way) in game.places.iter().enumerate() {
+        for (robot, way) in game.locations.iter().enumerate() {
             for t in 2..way.len() {
                 if (t - 1..=t).any(|t| game.is_touched(robot, t)) {
                     pushed += 1;
@@ -159,7 +159,7 @@ fn robots_play_like_the_simulation_but_never_seem_to_stand_still() {
         let hand_overs = game.hand_overs();
         assert!((100..=220).contains(&hand_overs.len()), "{}", hand_overs.len());
         for t in hand_overs.into_iter().filter(|t| t + 300 < game.seekers.len()) {
-            let pause = &game.places[game.seekers[t]][t + 200..t + 300];
+            let pause = &game.locations[game.seekers[t]][t + 200..t + 300];
             let steps: Vec<f64> = pause.windows(2).map(|pair| norm(minus(pair[1], pair[0]))).collect();
             let mean = steps.iter().sum::<f64>() / steps.len() as f64;
             assert!((0.2..12.0).contains(&mean) && steps.iter().all(|step| *step > 0.0), "{mean} mm a frame");
@@ -173,8 +173,8 @@ fn a_tagged_robot_brakes_stands_still_and_moves_again_after_five_seconds() {
         let (hand_overs, mut still) = (game.hand_overs(), 0);
         for (&t, next) in hand_overs.iter().zip(hand_overs[1..].iter().chain([&usize::MAX])) {
             assert!(next - t > 300, "{t} {next}");
-            let (robot, way) = (game.seekers[t], &game.places[game.seekers[t]]);
-            // Whoever is pushed brakes once more, for a second at most.
+            let (robot, way) = (game.seekers[t], &game.locations[game.seekers[t]]);
+            // A robot that is pushed brakes again, for a second at most.
             let untouched = |s: usize| !(s - 61..=s).any(|s| game.is_touched(robot, s));
             let pause = (t + 61..=t + 300).filter(|&s| s < way.len() && untouched(s));
             still += pause.inspect(|&s| assert_eq!(way[s], way[s - 1], "frame {s} after {t}")).count();

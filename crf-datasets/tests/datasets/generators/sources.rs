@@ -1,4 +1,4 @@
-//! What every source promises: reproducible parts of the asked sizes, and refusals in words.
+//! Promises of every source: reproducible splits of the requested sizes, and errors that say what would do.
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
     CoupledChains, HiddenTransformation, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
@@ -41,7 +41,7 @@ fn size(data: &Dataset) -> Vec<usize> {
     (0..data.len()).map(|i| data.range(i).len()).collect()
 }
 
-/// Those whose labels depend on all observations of their sequence too.
+/// Every source of chains, also `log-linear-chain`, whose labels depend on all observations of their sequence.
 fn all_sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source>> {
     let mut all = sources(train, holdout, test);
     all.push(Box::new(LogLinearChain { labels: 2, train, holdout, test, ..Default::default() }));
@@ -279,7 +279,7 @@ fn sources_are_read_by_tag_with_defaults_and_written_in_full() {
     assert!(error.contains("unknown field `len`"), "{error}");
 }
 
-/// The sources that stand for data of a paper.
+/// Sources that reproduce the data of a paper.
 const PAPERS: &[&str] = &[
     "activity-older",
     "coupled-chains",
@@ -308,14 +308,14 @@ const PAPERS: &[&str] = &[
 fn every_source_is_listed_with_a_one_line_summary() {
     let listed: Vec<&Plugin> = Plugin::all().into_iter().filter(|plugin| plugin.kind == "source").collect();
     let tags: Vec<&str> = listed.iter().map(|plugin| plugin.tag).collect();
-    let wrappers = ["domains", "file", "held-out", "linked"];
-    let mut all = [PAPERS, &wrappers].concat();
+    let others = ["domains", "file", "held-out", "linked", "weather"];
+    let mut all = [PAPERS, &others].concat();
     all.sort_unstable();
     assert_eq!(tags, all);
     for plugin in listed {
         let summary = plugin.summary();
         let cites = summary.contains("19") || summary.contains("20");
-        assert!((wrappers.contains(&plugin.tag) || cites) && summary.len() < 110, "{summary}");
+        assert!((others.contains(&plugin.tag) || cites) && summary.len() < 110, "{summary}");
     }
 }
 

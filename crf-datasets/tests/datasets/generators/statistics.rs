@@ -1,4 +1,4 @@
-//! The draws have the frequencies that their sources state, within four standard deviations at fixed seeds.
+//! Frequencies of the draws of every source, within four standard deviations at fixed seeds.
 use std::sync::Arc;
 
 use crf_core::{
@@ -14,13 +14,13 @@ use crf_datasets::{
 const N: usize = 40_000;
 const LONG: Size = Size { sequences: 1, length: N };
 
-/// Holds `hits` against a binomial distribution of `n` trials with probability `p`.
+/// Compares `hits` with a binomial distribution of `n` trials with probability `p`.
 fn near(hits: usize, n: usize, p: f64) {
     let (mean, deviation) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
     assert!((hits as f64 - mean).abs() <= 4.0 * deviation, "{hits} of {n} for probability {p}");
 }
 
-/// Holds values against a normal distribution.
+/// Compares values with a normal distribution.
 fn normal(values: &[f64], mean: f64, deviation: f64) {
     let n = values.len() as f64;
     let m = values.iter().sum::<f64>() / n;
@@ -41,7 +41,7 @@ fn labels(x: &Sequence<'_>) -> Vec<Label> {
     x.labels().iter().map(|label| label.unwrap()).collect()
 }
 
-/// Whether a channel is the copy of a label: 0 or 1, and right.
+/// True if a channel copies the label: 0 or 1, and correct.
 fn right(value: f64, label: Label) -> bool {
     assert!(value == 0.0 || value == 1.0);
     value == f64::from(label)
@@ -328,7 +328,7 @@ fn both_nodes_of_a_step_see_the_same_noisy_labels() {
     }
 }
 
-/// How many edges of an image join equal labels.
+/// Number of edges of an image that join equal labels.
 fn equal_neighbours(data: &Dataset, y: &[Label]) -> f64 {
     let shape = data.shape(0);
     count(shape.n_edges(), |e| y[shape.ends(e).0] == y[shape.ends(e).1]) as f64
@@ -381,7 +381,7 @@ fn potts_images_follow_the_log_linear_model_that_their_documentation_states() {
     unbiased(&model, &corpus, |_, y| equal_neighbours(&data, y));
 }
 
-/// Holds a statistic of the labels against its expectation under the true model: the derivative of the log-likelihood by
+/// Compares a statistic of the labels with its expectation under the true model: the derivative of the log-likelihood by
 /// the statistic's weight is 0 at the truth, up to chance.
 fn unbiased(model: &LogLinear, corpus: &EncodedDataset, statistic: impl Fn(usize, &[Label]) -> f64) {
     let model = model.bind(corpus).unwrap();

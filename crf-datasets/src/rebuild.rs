@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crf_core::{ChannelKind, Dataset, DatasetBuilder, Edge, Graph, Result, Schema, Shape, Value};
 
-/// The edges of a shape, in order.
+/// Edges of a shape, in order.
 pub(crate) fn edges_of(shape: Shape<'_>) -> impl Iterator<Item = Edge> {
     (0..shape.n_edges()).map(move |e| {
         let (u, v) = shape.ends(e);
@@ -11,7 +11,7 @@ pub(crate) fn edges_of(shape: Shape<'_>) -> impl Iterator<Item = Edge> {
     })
 }
 
-/// The same sequences of one kind of node with the edges that `edges` gives for each.
+/// The same sequences with other edges: `edges(i)` gives those of sequence i. All nodes are of one kind.
 ///
 /// `schema` has the channels and labels of the data, and the relations of the edges.
 pub(crate) fn with_edges(
@@ -29,13 +29,13 @@ pub(crate) fn with_edges(
     Ok(out.finish())
 }
 
-/// The sequences of all parts, which have one schema, one part after the other.
-pub(crate) fn pooled<'a>(
-    parts: impl IntoIterator<Item = &'a Dataset>,
+/// Concatenation of datasets that have one schema.
+pub(crate) fn concatenated<'a>(
+    datasets: impl IntoIterator<Item = &'a Dataset>,
     schema: &Arc<Schema>,
 ) -> Result<Dataset> {
     let mut out = DatasetBuilder::new(schema.clone());
-    for data in parts {
+    for data in datasets {
         for i in 0..data.len() {
             copy(data, i, 0..data.range(i).len(), &mut out)?;
             match data.shape(i) {
@@ -48,8 +48,8 @@ pub(crate) fn pooled<'a>(
     Ok(out.finish())
 }
 
-/// Every position of the data as a sequence of its own.
-pub(crate) fn scattered(data: &Dataset) -> Result<Dataset> {
+/// Every position of the data as a sequence of its own, without edges.
+pub(crate) fn single_positions(data: &Dataset) -> Result<Dataset> {
     let schema = data.schema();
     let mut out = DatasetBuilder::new(schema.clone());
     for i in 0..data.len() {
@@ -66,9 +66,10 @@ pub(crate) fn scattered(data: &Dataset) -> Result<Dataset> {
     Ok(out.finish())
 }
 
-/// Adds some positions of a sequence to the open one; what the schema does not know keeps its name.
+/// Appends positions of sequence `i` to the open sequence; labels and symbols that the schema lacks keep their names.
 fn copy(data: &Dataset, i: usize, positions: Range<usize>, out: &mut DatasetBuilder) -> Result<()> {
-    let (x, channels) = (data.sequence(i), data.schema().channels());
+    let x = data.sequence(i);
+    let channels = data.schema().channels();
     let mut bags = vec![Vec::new(); channels.len()];
     for t in positions {
         for (c, channel) in channels.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Games of robots under any settings that are not refused.
+//! Games of robots with arbitrary valid settings.
 use crf_core::{Seed, Source};
-use crf_datasets::{Course, Motion, Sensing, Size, Soccer, Tag};
+use crf_datasets::{Motion, Sensing, Size, Soccer, Tag, TargetScheme};
 use proptest::prelude::*;
 
-const SCHEMES: [Course; 2] = [Course::Hourglass, Course::Unconstrained];
+const SCHEMES: [TargetScheme; 2] = [TargetScheme::Hourglass, TargetScheme::Unconstrained];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

@@ -1,4 +1,4 @@
-//! What formats read and write: round trips, batches, gzip, and what a schema does not know.
+//! Reading and writing of formats: round trips, batches, gzip, data without labels, unknown labels and symbols.
 use std::io::{Read as _, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::common::{at, batches, named, names, read, write};
 use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Schema, Value};
-use crf_datasets::{Between, Conll, Crfsuite, Csv, Format, Jsonl, Text, open};
+use crf_datasets::{Conll, Crfsuite, Csv, Format, Jsonl, Separator, Text, open};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// A position of generated data: its label, its symbols or attributes, and their values.
+/// Position of generated data: its label, its symbols or attributes, and their values.
 type Position = (Option<String>, Vec<(String, f64)>);
 
 fn value() -> impl Strategy<Value = f64> {
@@ -47,7 +47,7 @@ fn bags(sequences: &[(f64, Vec<Position>)]) -> Dataset {
     data.finish()
 }
 
-/// Generated data as two channels of symbols and one of numbers unless only symbols will do.
+/// Generated data as two channels of symbols and, with `numbers`, one of numbers.
 fn columns(sequences: &[(f64, Vec<Position>)], numbers: bool) -> Dataset {
     let symbols = |name: &str| Channel { name: name.into(), kind: ChannelKind::Symbol(Alphabet::default()) };
     let mut channels = vec![symbols("word"), symbols("pos")];
@@ -67,7 +67,7 @@ fn columns(sequences: &[(f64, Vec<Position>)], numbers: bool) -> Dataset {
     data.finish()
 }
 
-/// Writes and reads twice: names and values must stay, and the text too.
+/// Writes and reads twice: names, values and text must stay the same.
 fn round_trip(format: &dyn Format, data: &Dataset) -> Result<(), TestCaseError> {
     let text = write(format, data).map_err(TestCaseError::fail)?;
     let again = read(format, &text).map_err(TestCaseError::fail)?;
@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn jsonl_gives_back_what_it_wrote(all in sequences("[a:\\\\ =é日@#\"',{\t\n\r]{0,5}", 4)) {
         let mut all = all;
-        // Attributes that come twice are summed, so that large values would not stay finite.
+        // Values of a repeated attribute add up, so large values would not stay finite.
         let positions = all.iter_mut().flat_map(|(_, positions)| positions);
         positions.flat_map(|position| &mut position.1).for_each(|(_, x)| *x = x.clamp(-1e300, 1e300));
         let data = bags(&all);
@@ -113,17 +113,17 @@ proptest! {
         let data = columns(&all, false);
         let format = Conll { unknown: "_".into(), columns: columns_, ..Default::default() };
         round_trip(&format, &data)?;
-        round_trip(&Conll { separator: Between::Tab, ..format }, &data)?;
+        round_trip(&Conll { separator: Separator::Tab, ..format }, &data)?;
     }
 
     #[test]
     fn conll_with_tabs_may_hold_spaces_and_nothing(all in sequences("[a:\\\\ =é]{0,3}", 3)) {
         let mut all = all;
-        // An empty label is an unknown one.
+        // An empty label is an unknown label.
         let labels = all.iter_mut().flat_map(|(_, positions)| positions).map(|position| &mut position.0);
         labels.for_each(|label| *label = label.take().filter(|label| !label.is_empty()));
         let columns_ = vec!["word".to_owned(), "pos".to_owned()];
-        let format = Conll { columns: columns_, separator: Between::Tab, ..Default::default() };
+        let format = Conll { columns: columns_, separator: Separator::Tab, ..Default::default() };
         round_trip(&format, &columns(&all, false))?;
     }
 
@@ -368,7 +368,7 @@ fn formats_convert_into_each_other() {
     assert_eq!(schema.channels().len(), 1);
 }
 
-/// What the pieces of a text give, and the message if there is one.
+/// Sequences read in chunks, and the error message if there is one.
 fn pieces(
     format: &dyn Format,
     text: &str,
@@ -376,7 +376,7 @@ fn pieces(
     batch: usize,
 ) -> (Vec<Dataset>, Option<String>) {
     let mut all = Vec::new();
-    let read = format.read_in_pieces("f", &mut text.as_bytes(), schema, batch, &mut |data| {
+    let read = format.read_in_chunks("f", &mut text.as_bytes(), schema, batch, &mut |data| {
         all.extend(data);
         Ok(ControlFlow::Continue(()))
     });
@@ -424,4 +424,33 @@ fn an_error_in_a_piece_has_its_line_and_earlier_pieces_are_kept() {
             assert_eq!(pieces(&Crfsuite::default(), text, &schema, batch).1.unwrap(), got);
         }
     }
+}
+
+#[test]
+fn formats_with_labels_name_the_setting_for_data_without_labels() {
+    let csv = Csv { symbolic: vec!["w".into()], ..Default::default() };
+    let cases: [(&dyn Format, &str, &str, &str); 3] = [
+        (&Conll::default(), "the DT O\n", "the DT\n", "format.label=false"),
+        (&Crfsuite::default(), "O\tw=the\n", "w=the\n", "format.labelled=false"),
+        (&csv, "w,label\nthe,O\n", "w\nthe\n", "format.label=\"\""),
+    ];
+    for (format, labelled, unlabelled, setting) in cases {
+        let schema = read(format, labelled).unwrap().schema().clone();
+        let (asks, without) = format.without_labels().unwrap();
+        assert_eq!(asks, setting);
+        without.check().unwrap();
+        let data = batches(&*without, unlabelled.as_bytes(), Some(&schema), 1).unwrap();
+        assert_eq!((data[0].labels(), data[0].schema()), (&[None][..], &schema));
+
+        // The setting, as TOML, is the only difference between the two.
+        let (key, value) = setting.trim_start_matches("format.").split_once('=').unwrap();
+        let mut config = toml::Table::try_from(format).unwrap();
+        config.insert(
+            key.to_owned(),
+            toml::from_str::<toml::Table>(&format!("v = {value}")).unwrap()["v"].clone(),
+        );
+        assert_eq!(toml::Table::try_from(&without).unwrap(), config);
+        assert!(without.without_labels().is_none());
+    }
+    assert!(Jsonl {}.without_labels().is_none());
 }
