@@ -46,6 +46,7 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> Result<ExitCode> {
         &["check", "--package", "crf-bench", "--lib", "--no-default-features"],
         &[("RUSTFLAGS", "-D warnings")],
     )?;
+    first_experiment(out)?;
     step(out, tests, &[])?;
     step(out, &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     Ok(ExitCode::SUCCESS)
@@ -61,10 +62,32 @@ fn rules(out: &mut dyn Write) -> Result<()> {
     if offences.is_empty() { Ok(()) } else { Err(Error::Command("cargo xtask test --house".to_owned())) }
 }
 
+/// Runs the README's first experiment and its report with this program.
+fn first_experiment(out: &mut dyn Write) -> Result<()> {
+    let ours = std::env::current_exe().map_err(Error::io("this program"))?;
+    let quickstart =
+        ["experiment", "experiments/quickstart.toml", "--check", "--out", "target/ci/quickstart"];
+    for args in [&quickstart[..], &["report", "--results", "target/ci"]] {
+        run_step(out, "crf", Command::new(&ours), args, &[])?;
+    }
+    Ok(())
+}
+
 fn step(out: &mut dyn Write, args: &[&str], variables: &[(&str, &str)]) -> Result<()> {
-    let text = format!("cargo {}", args.join(" "));
+    run_step(out, "cargo", cargo(), args, variables)
+}
+
+/// Runs a program that goes by `name` in messages; what it says goes to the terminal.
+fn run_step(
+    out: &mut dyn Write,
+    name: &str,
+    mut program: Command,
+    args: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<()> {
+    let text = format!("{name} {}", args.join(" "));
     writeln!(out, "▶ {text}").and_then(|()| out.flush()).map_err(terminal)?;
-    let status = cargo().args(args).envs(variables.iter().copied()).status().map_err(Error::io("cargo"))?;
+    let status = program.args(args).envs(variables.iter().copied()).status().map_err(Error::io(name))?;
     if status.success() { Ok(()) } else { Err(Error::Command(text)) }
 }
 
