@@ -49,8 +49,5 @@ mod errors;
 mod graph;
 mod log_domain;
 
-pub use crate::chain::{Domain, ForwardBackward, Lattice};
-pub use crate::graph::{
-    BeliefPropagation, DualDecomposition, Enumeration, Gibbs, Icm, JunctionTree, MeanField, MessageSchedule,
-    TreeReweighted,
-};
+pub use crate::chain::*;
+pub use crate::graph::*;

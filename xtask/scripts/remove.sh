@@ -24,7 +24,7 @@ remove() {
   rm -rf "${file%.rs}"
   mapfile -t roots < <(grep -rlE "\b(mod $module;|$module::|$type\b)" "$library/src" --include=lib.rs --include=mod.rs)
   mapfile -t -O "${#roots[@]}" roots < <(grep -rl "^mod $module;" "$library/tests")
-  sed -i -E "/^(pub )?mod $module;$/d; /^pub use (crate::)?$module::.*;$/d; s/\b$type, //; s/, $type\b//" "${roots[@]}"
+  sed -i -E "/^(pub(\(crate\))? )?mod $module;$/d; /^pub use (crate::)?$module::.*;$/d; s/\b$type, //; s/, $type\b//" "${roots[@]}"
 }
 
 while [ "${1:---}" != -- ]; do

@@ -15,3 +15,10 @@ pub(crate) mod csv;
 pub(crate) mod dataset_sink;
 pub(crate) mod format;
 pub(crate) mod jsonl;
+
+pub use chunks::ChunkBoundary;
+pub use conll::{Conll, Separator};
+pub use crfsuite::Crfsuite;
+pub use csv::Csv;
+pub use format::Format;
+pub use jsonl::Jsonl;

@@ -10,3 +10,8 @@ pub(crate) mod plane;
 pub(crate) mod sensing;
 pub(crate) mod soccer;
 pub(crate) mod tag;
+
+pub use motion::Motion;
+pub use sensing::Sensing;
+pub use soccer::Soccer;
+pub use tag::{Tag, TargetScheme};

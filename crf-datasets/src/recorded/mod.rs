@@ -12,3 +12,11 @@ pub(crate) mod hyphen;
 pub(crate) mod nettalk;
 pub(crate) mod ocr;
 pub(crate) mod table;
+
+pub use activity_older::{ActivityOlder, Room};
+pub use file::File;
+pub use gesture_phase::GesturePhase;
+pub use gestures::Gestures;
+pub use hyphen::Hyphen;
+pub use nettalk::{Nettalk, Spoken};
+pub use ocr::Ocr;

@@ -8,3 +8,5 @@ pub(crate) mod data_dir;
 pub(crate) mod fields;
 pub(crate) mod input;
 pub(crate) mod lines;
+
+pub use input::{Text, open};

@@ -6,3 +6,8 @@
 pub(crate) mod domains;
 pub(crate) mod held_out;
 pub(crate) mod linked;
+
+pub use domains::Domains;
+pub use held_out::{HeldOut, Origin, Role};
+pub use linked::Linked;
+pub use linked::extra_edges::{ExtraEdges, SameSymbol};

@@ -15,12 +15,6 @@ pub(crate) mod exact;
 pub(crate) mod feasible;
 pub(crate) mod messages;
 
-pub use approximate::dual_decomposition::DualDecomposition;
-pub use approximate::gibbs::Gibbs;
-pub use approximate::icm::Icm;
-pub use approximate::mean_field::MeanField;
-pub use exact::enumeration::Enumeration;
-pub use exact::junction_tree::JunctionTree;
-pub use messages::belief_propagation::BeliefPropagation;
-pub use messages::schedule::MessageSchedule;
-pub use messages::tree_reweighted::TreeReweighted;
+pub use self::approximate::*;
+pub use self::exact::*;
+pub use self::messages::*;

@@ -6,3 +6,7 @@
 pub(crate) mod as_selected;
 pub(crate) mod logit_boost;
 pub(crate) mod none;
+
+pub use as_selected::AsSelected;
+pub use logit_boost::LogitBoost;
+pub use none::None;

@@ -9,3 +9,8 @@ pub(crate) mod correlation;
 pub(crate) mod mutual_information;
 pub(crate) mod ranking;
 pub(crate) mod relief;
+
+pub use correlation::Correlation;
+pub use mutual_information::MutualInformation;
+pub use ranking::Sizes;
+pub use relief::Relief;

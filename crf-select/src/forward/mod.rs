@@ -18,3 +18,8 @@ pub(crate) mod forward_wrapper;
 pub(crate) mod grafting;
 pub(crate) mod mean_field_gain;
 pub(crate) mod selection_loop;
+
+pub use forward_wrapper::ForwardWrapper;
+pub use grafting::Grafting;
+pub use mean_field_gain::{GainProbabilities, MeanFieldGain, Neighbours, Positions};
+pub use selection_loop::ForwardSettings;

@@ -16,3 +16,6 @@
 pub(crate) mod l1_path;
 pub(crate) mod lambda_path;
 pub(crate) mod m_estimator_path;
+
+pub use lambda_path::LambdaPath;
+pub use m_estimator_path::{MEstimatorPath, Patches};

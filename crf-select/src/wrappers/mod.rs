@@ -10,3 +10,8 @@ pub(crate) mod cross_validated;
 pub(crate) mod in_part;
 pub(crate) mod patient;
 pub(crate) mod shortlist;
+
+pub use cross_validated::CrossValidated;
+pub use in_part::InPart;
+pub use patient::Patient;
+pub use shortlist::Shortlist;

@@ -7,3 +7,5 @@ pub(crate) mod draws;
 pub(crate) mod grid;
 pub(crate) mod label_chain;
 pub(crate) mod splits;
+
+pub use splits::Size;

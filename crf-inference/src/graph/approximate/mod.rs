@@ -7,3 +7,8 @@ pub(crate) mod dual_decomposition;
 pub(crate) mod gibbs;
 pub(crate) mod icm;
 pub(crate) mod mean_field;
+
+pub use dual_decomposition::DualDecomposition;
+pub use gibbs::Gibbs;
+pub use icm::Icm;
+pub use mean_field::MeanField;

@@ -9,3 +9,6 @@
 pub(crate) mod elimination;
 pub(crate) mod enumeration;
 pub(crate) mod junction_tree;
+
+pub use enumeration::Enumeration;
+pub use junction_tree::JunctionTree;

@@ -33,3 +33,7 @@ pub(crate) mod sweeps;
 pub(crate) mod traversal;
 pub(crate) mod tree_reweighted;
 pub(crate) mod update;
+
+pub use belief_propagation::BeliefPropagation;
+pub use schedule::MessageSchedule;
+pub use tree_reweighted::TreeReweighted;
