@@ -128,29 +128,41 @@ impl<'a> Decoder<'a> {
         self.scorer.update(w);
     }
 
-    /// Adds `step` times what `to` has more of each feature than `from`, on sequence `i`, to the weights; calls `changed`
-    /// with each weight and its change. Without `from` it is what was found last, without `to` the truth.
+    /// Adds `step(k)` times F_k(x_i, to) − F_k(x_i, from) to each weight `k`; calls `changed` with each summand that is
+    /// added to a weight. `from` defaults to [`Decoder::found`], `to` to the truth.
     pub(crate) fn shift(
         &mut self,
         i: usize,
         from: Option<&[Label]>,
         to: Option<&[Label]>,
-        step: f64,
+        step: impl Fn(usize) -> f64,
         changed: impl FnMut(usize, f64),
     ) {
         let (from, to) = (from.unwrap_or(&self.worker.labels), to.unwrap_or(self.rule.truth(i)));
         self.scorer.shift(i, from, to, step, changed);
     }
 
-    /// ‖F(x_i, to) − F(x_i, from)‖², with what stands in for labellings that are left out as in [`Decoder::shift`].
-    pub(crate) fn square(&mut self, i: usize, from: Option<&[Label]>, to: Option<&[Label]>) -> f64 {
+    /// The entries of F(x_i, to) − F(x_i, from) that are not 0, each once; defaults as in [`Decoder::shift`].
+    pub(crate) fn difference(
+        &mut self,
+        i: usize,
+        from: Option<&[Label]>,
+        to: Option<&[Label]>,
+    ) -> impl Iterator<Item = (usize, f64)> {
         let (from, to) = (from.unwrap_or(&self.worker.labels), to.unwrap_or(self.rule.truth(i)));
         let (difference, touched) = (&mut self.difference, &mut self.touched);
         self.scorer.for_each_difference(i, from, to, |k, value| {
             difference[k] += value;
             touched.push(k);
         });
-        touched.drain(..).map(|k| std::mem::take(&mut difference[k]).powi(2)).sum()
+        // A feature of several positions is listed several times; its sum is taken the first time.
+        let entries = touched.drain(..).map(|k| (k, std::mem::take(&mut difference[k])));
+        entries.filter(|(_, value)| *value != 0.0)
+    }
+
+    /// ‖F(x_i, to) − F(x_i, from)‖²; defaults as in [`Decoder::shift`].
+    pub(crate) fn square(&mut self, i: usize, from: Option<&[Label]>, to: Option<&[Label]>) -> f64 {
+        self.difference(i, from, to).fold(0.0, |sum, (_, value)| sum + value.powi(2))
     }
 
     /// Sequence `i` under the weights as they are.

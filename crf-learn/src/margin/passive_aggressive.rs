@@ -2,9 +2,8 @@ use crf_core::{Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
-use crate::margin::online::{OnlineUpdate, learn_online};
+use crate::margin::online::{OnlineRule, OnlineWeights, learn_online};
 use crate::margin::training_loop::RoundLimits;
 
 /// Passive-aggressive learning (Crammer et al. 2006), averaged.
@@ -70,13 +69,21 @@ impl Learner for PassiveAggressive {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
-        let turn = |decoder: &mut Decoder<'_>, i| {
-            let (excess, weight) = (decoder.most_violating(i, 1.0)?.excess, decoder.weight(i));
-            let square = if excess > 0.0 { decoder.square(i, None, None) } else { 1.0 };
-            Ok(OnlineUpdate { loss: weight * excess, step: self.step(excess, square, weight) })
-        };
         let limits = RoundLimits { tag: "passive-aggressive", rounds: self.epochs, patience: self.patience };
-        learn_online(turn, &self.margin, self.average, limits, problem, run)
+        learn_online(self, &self.margin, self.average, limits, problem, run)
+    }
+}
+
+impl OnlineRule for &PassiveAggressive {
+    fn update(&mut self, weights: &mut OnlineWeights<'_>, i: usize) -> Result<f64> {
+        let excess = weights.decoder.most_violating(i, 1.0)?.excess;
+        let weight = weights.decoder.weight(i);
+        let loss = weight * excess;
+        if loss > 0.0 {
+            let step = self.step(excess, weights.decoder.square(i, None, None), weight);
+            weights.move_towards_truth(i, |_| step);
+        }
+        Ok(loss)
     }
 }
 

@@ -2,9 +2,8 @@ use crf_core::{Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
-use crate::margin::online::{OnlineUpdate, learn_online};
+use crate::margin::online::{OnlineRule, OnlineWeights, learn_online};
 use crate::margin::training_loop::RoundLimits;
 
 /// The averaged structured perceptron (Collins 2002).
@@ -44,11 +43,18 @@ impl Learner for Perceptron {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
-        let turn = |decoder: &mut Decoder<'_>, i| {
-            let wrong = decoder.mistakes(i)?;
-            Ok(OnlineUpdate { loss: wrong as f64, step: decoder.weight(i) })
-        };
         let limits = RoundLimits { tag: "perceptron", rounds: self.epochs, patience: self.patience };
-        learn_online(turn, &Margin::default(), self.average, limits, problem, run)
+        learn_online(self, &Margin::default(), self.average, limits, problem, run)
+    }
+}
+
+impl OnlineRule for &Perceptron {
+    fn update(&mut self, weights: &mut OnlineWeights<'_>, i: usize) -> Result<f64> {
+        let n_wrong = weights.decoder.mistakes(i)?;
+        if n_wrong > 0 {
+            let step = weights.decoder.weight(i);
+            weights.move_towards_truth(i, |_| step);
+        }
+        Ok(n_wrong as f64)
     }
 }

@@ -79,7 +79,7 @@ impl IterativeLearner for Epochs<'_> {
             let answer = decoder.most_violating(i, 1.0 / scale(*turns))?;
             if answer.excess > 0.0 {
                 let weight = decoder.weight(i);
-                decoder.shift(i, None, None, weight, |k, change| sum.add(k, change));
+                decoder.shift(i, None, None, |_| weight, |k, change| sum.add(k, change));
                 sum.add(dim, weight * answer.cost);
             }
             *turns += 1;

@@ -155,16 +155,17 @@ impl<'a> Scorer<'a> {
         self.for_each_feature(i, labels, |k, value| out[k] += scale * value);
     }
 
-    /// Adds `step` to the weights of the features that `to` has on sequence `i`, and takes it from those that `from` has,
-    /// as often as they have them; calls `changed` with each of these weights and its change.
+    /// Adds `step(k)` times F_k(x_i, to) − F_k(x_i, from) to each weight `k`; calls `changed` with each summand that is
+    /// added to a weight.
     ///
-    /// The cost is that of the places where the labellings differ, and of the shared tables if an edge does.
+    /// The step of a weight must not depend on what was changed before in the same call. The cost is that of the positions
+    /// where the labellings differ, and of the shared tables if an edge differs.
     pub fn shift(
         &mut self,
         i: usize,
         from: &[Label],
         to: &[Label],
-        step: f64,
+        step: impl Fn(usize) -> f64,
         mut changed: impl FnMut(usize, f64),
     ) {
         assert!(self.packed.is_plain(), "the weights of a bundled scorer cannot be shifted");
@@ -173,11 +174,11 @@ impl<'a> Scorer<'a> {
         let state = self.map.state();
         for n in (0..shape.n_nodes()).filter(|&n| from[n] != to[n]) {
             let kind = shape.kind(n);
-            for (label, step) in [(from[n], -step), (to[n], step)] {
+            for (label, sign) in [(from[n], -1.0), (to[n], 1.0)] {
                 let (packed, weights) = (&self.packed, &mut self.state);
                 x.nodes().for_each(start + n, |g, value| {
                     if let Some(k) = state.find(g, label) {
-                        let change = step * value * state.factor(g);
+                        let change = sign * step(k) * value * state.factor(g);
                         weights[packed.place(state, g, label)] += change * state.factor(g);
                         changed(k, change);
                     }
@@ -186,13 +187,15 @@ impl<'a> Scorer<'a> {
                 let base = &mut self.base.scores[range];
                 for &(g, value) in x.constant_state().iter().filter(|(g, _)| state.owner(*g) == kind) {
                     if let Some(k) = state.find(g, label) {
+                        let step = sign * step(k);
                         base[label as usize] += step * value * value;
                         changed(k, step * value);
                     }
                 }
             }
         }
-        self.edges.shift(i, from, to, step, |k, change| changed(state.len() + k, change));
+        let first = state.len(); // transition weights follow those of state features
+        self.edges.shift(i, from, to, |k| step(first + k), |k, change| changed(first + k, change));
     }
 
     /// How many numbers [`Scorer::add_expected`] needs for its sums.

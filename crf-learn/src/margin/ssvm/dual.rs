@@ -106,7 +106,7 @@ impl<'a> SsvmDual<'a> {
             let (from, to) = (corners.labels(best), corners.labels(worst));
             let curvature = c * decoder.square(i, Some(from), Some(to));
             let share = (slope / curvature).min(corners.shares[worst]);
-            decoder.shift(i, Some(from), Some(to), c * share, |k, change| w[k] += change);
+            decoder.shift(i, Some(from), Some(to), |_| c * share, |k, change| w[k] += change);
             *loss += c * share * (corners.costs[best] - corners.costs[worst]);
             corners.shares[best] += share;
             corners.shares[worst] -= share;

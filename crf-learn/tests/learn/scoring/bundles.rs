@@ -94,7 +94,7 @@ fn a_bundled_scorer_cannot_be_shifted() {
     let x = fitted.encode(data.clone()).unwrap();
     let map = fitted.map(&x).unwrap();
     let labels = |label| vec![label; data.range(0).len()];
-    let shift = |mut scorer: Scorer<'_>| scorer.shift(0, &labels(0), &labels(1), 1.0, |_, _| ());
+    let shift = |mut scorer: Scorer<'_>| scorer.shift(0, &labels(0), &labels(1), |_| 1.0, |_, _| ());
     shift(Scorer::new(&map, &x).unwrap());
     let bundled = Scorer::bundled(&map, &x).unwrap();
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| shift(bundled))).is_err());

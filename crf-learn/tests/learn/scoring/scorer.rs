@@ -220,7 +220,7 @@ proptest! {
         shifted.update(&w);
         for i in 0..x.len() {
             let (from, to) = (random_labels(seed ^ 1, &data, i), random_labels(seed ^ 2, &data, i));
-            shifted.shift(i, &from, &to, 0.5, |k, change| w[k] += change);
+            shifted.shift(i, &from, &to, |_| 0.5, |k, change| w[k] += change);
             updated.update(&w);
             for i in 0..x.len() {
                 let (mut one, mut other) = (Scratch::new(), Scratch::new());
