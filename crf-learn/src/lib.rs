@@ -67,6 +67,7 @@ pub use crate::log_linear::m_estimator::{MEstimator, Reference};
 pub use crate::log_linear::minimisation::Minimisation;
 pub use crate::log_linear::mle::Mle;
 pub use crate::log_linear::pseudo_likelihood::PseudoLikelihood;
+pub use crate::margin::arow::Arow;
 pub use crate::margin::loss::{Loss, Margin};
 pub use crate::margin::passive_aggressive::{PassiveAggressive, Slack};
 pub use crate::margin::perceptron::Perceptron;

@@ -2,6 +2,7 @@
 //!
 //! Start with `training_loop.rs`; `decoder.rs` finds the labelling that violates the margin most.
 
+pub(crate) mod arow;
 pub(crate) mod averaged_weights;
 pub(crate) mod decoder;
 pub(crate) mod loss;

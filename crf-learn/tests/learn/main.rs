@@ -1,4 +1,5 @@
 //! The tests of learners, in one program: each of its own would be linked with all of the toolkit anew.
+mod arow;
 mod discriminative_hmm;
 mod gradient;
 mod gradient_tree_boosting;
