@@ -1,6 +1,6 @@
 use crf_core::{FitContext, Iteration, Result, Stop, Trace};
 
-use crate::training::patience::Patience;
+use crate::training::early_stopping::Patience;
 
 /// Something that grows by one weak learner, or one for each label, in a round.
 pub(crate) trait Ensemble {

@@ -55,7 +55,7 @@ struct Bound<'a> {
 impl BoundModel for Bound<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let mut p = self.pairs.fill(i, scratch)?;
-        add_scores(&mut p, self.scores.of(self.x.data(), i));
+        add_scores(&mut p, self.scores.sequence(self.x.data(), i));
         Ok(p)
     }
 }
