@@ -68,7 +68,7 @@ impl<'a> Patches<'a> {
         self.scorer.update(w);
     }
 
-    /// Adds the loss of the patches of a sequence. `loss` is fixed their scores, node by node,
+    /// Adds the loss of the patches of a sequence. `loss` is given their scores, node by node,
     /// replaces each by its derivative, and returns the value.
     pub(crate) fn add(
         &self,

@@ -17,17 +17,16 @@ const CACHED: usize = 1 << 20;
 /// layout.
 ///
 /// ```text
-///  0                      narrow                    single                    bundle_rows[0]
-///  │ wide rows            │ narrow rows             │ single weights          │ bundle rows
-///  ├──────────┬───────────┼──────┬──────┬──────┬────┼───┬───┬───┬───┬───┬─────┼──────────┬──────────┐
-///  │ g=3      │ g=8       │ g=1  │ g=4  │ g=9  │ …  │g=2│g=9│g=9│g=5│g=7│  …  │ bundle 0 │ bundle 1 │
-///  │ labels   │ labels    │ labels      │      │    │ 6 │12 │17 │ 0 │ 3 │     │ labels 0..padded(L) │
-///  │ 0..padded(L)         │ 0..8 │ 0..8 │ 0..8 │    │   │   │   │   │   │     │          │          │
-///  └──────────┴───────────┴──────┴──────┴──────┴────┴───┴───┴───┴───┴───┴─────┴──────────┴──────────┘
+///           0             blocks[0].narrow     blocks[0].single            bundle_rows[0]
+/// regions  │ wide rows   │ narrow rows        │ single weights            │ bundle rows │
+///          ├──────┼──────┼──────┼──────┼──────┼──────┼──────┼──────┼──────┼──────┼──────┤
+/// function │ g=3  │ g=8  │ g=1  │ g=4  │ g=9  │ g=2  │ g=5  │ g=9  │ g=9  │ b=0  │ b=1  │
+/// labels   │ all  │ all  │ 0..8 │ 0..8 │ 0..8 │ 6    │ 0    │ 12   │ 17   │ all  │ all  │
+///          └──────┴──────┴──────┴──────┴──────┴──────┴──────┴──────┴──────┴──────┴──────┘
 /// ```
 ///
-/// A function (`g` above) has a wide row over all labels, a narrow row over the first [`LANES`]
-/// labels, single weights, or a narrow row and single weights for the other labels (`g=9`):
+/// A function `g` has a wide row over all labels, a narrow row over the first [`LANES`]
+/// labels, single weights, or a narrow row and single weights for the other labels (as `g=9`):
 /// whichever is least work. On text most functions are rare and have one label, but most
 /// occurrences are of frequent functions with several labels. Labels are numbered in order of
 /// appearance, so the frequent ones come first.
@@ -36,7 +35,7 @@ const CACHED: usize = 1 << 20;
 /// and its single weights with their labels; no function is looked up in an iteration. Functions
 /// with other values are looked up, unless their positions form [dense
 /// runs](crate::scoring::dense_runs::DenseRuns). Within each region functions stand in their own
-/// order, so a block of consecutive functions occupies one range of each region.
+/// order, so a block of consecutive functions occupies one range of each region; bundles `b` follow.
 #[derive(Debug)]
 pub(crate) struct WeightLayout {
     slots: Vec<WeightSlot>,  // [functions] empty for functions that do not occur
