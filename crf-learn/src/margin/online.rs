@@ -45,7 +45,7 @@ pub(crate) fn learn_online(
 ) -> Result<Fit> {
     let mut decoder = Decoder::new(problem, margin, limits.tag)?;
     let model = problem.start_weights()?;
-    decoder.take(&model);
+    decoder.set_weights(&model);
     let order = ShuffledOrder::new(decoder.len(), &run.seed);
     let weights = OnlineWeights { decoder, averaged: AveragedWeights::new(model.clone()) };
     run_rounds(Epochs { rule, weights, order, average, model, done: 0 }, limits, problem, run)
