@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::boosting::logit_boost::LogitBoost;
-use crate::boosting::weak_learner::tied;
+use crate::boosting::node_scores::tied;
 use crate::objectives::labels::all_labels;
 
 /// A hidden Markov model over a boosted classifier of positions (Subramanya, Raj, Bilmes & Fox 2006, with LogitBoost).

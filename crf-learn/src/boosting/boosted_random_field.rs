@@ -4,11 +4,12 @@ use crf_core::{Error, Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::boosting::boosted_random_field::model::{BoostedRound, BrfModel, NeighbourTerm};
-use crate::boosting::node_scores::{NodeScores, RelationTables};
+use crate::boosting::boosted_random_field::model::{BoostedRound, BrfModel};
+use crate::boosting::candidate_pool::CandidatePool;
+use crate::boosting::node_scores::{NeighbourTerm, NodeScores, RelationTables};
 use crate::boosting::rounds::{Ensemble, Round, boost};
 use crate::boosting::trees::{Attributes, Binned};
-use crate::boosting::weak_learner::{CandidatePool, WeakLearner, finite, symmetrise};
+use crate::boosting::weak_learner::{WeakLearner, finite, symmetrise};
 
 /// Boosted random fields (Torralba, Murphy & Freeman 2004).
 ///

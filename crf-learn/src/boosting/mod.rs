@@ -6,6 +6,7 @@
 pub(crate) mod additive_model;
 pub(crate) mod boosted_hmm;
 pub(crate) mod boosted_random_field;
+pub(crate) mod candidate_pool;
 pub(crate) mod gradient_tree_boosting;
 pub(crate) mod logit_boost;
 pub(crate) mod node_scores;

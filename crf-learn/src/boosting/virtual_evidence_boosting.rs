@@ -3,10 +3,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::boosting::additive_model::AdditiveModel;
+use crate::boosting::candidate_pool::CandidatePool;
 use crate::boosting::node_scores::{NodeScores, RelationTables};
 use crate::boosting::rounds::{Ensemble, Round, boost};
 use crate::boosting::trees::{Attributes, Binned};
-use crate::boosting::weak_learner::{CandidatePool, Question, WeakLearner, finite};
+use crate::boosting::weak_learner::{Question, WeakLearner, finite};
 
 /// Boosting of fields on any graph, with what neighbours say about themselves as evidence (Liao, Choudhury, Fox & Kautz 2007).
 ///

@@ -1,12 +1,11 @@
 use std::sync::Arc;
 
 use crf_core::{
-    BoundModel, EncodedDataset, Error, FeatureMap, FittedFeatures, Label, Model, Potentials, Result, Scratch,
-    Shape,
+    BoundModel, EncodedDataset, Error, FeatureMap, FittedFeatures, Model, Potentials, Result, Scratch,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::boosting::node_scores::{RelationTables, outcome, relations};
+use crate::boosting::node_scores::{NeighbourTerm, RelationTables, for_each_count, outcome, relations};
 use crate::boosting::trees::{Attributes, Row};
 use crate::boosting::weak_learner::Question;
 use crate::objectives::pseudo_likelihood::log_loss;
@@ -30,47 +29,6 @@ pub(crate) struct BoostedRound {
     pub(crate) values: Vec<f64>,
     /// How neighbours count.
     pub(crate) tie: Option<NeighbourTerm>,
-}
-
-/// A linear function of the beliefs that neighbours have in one label.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct NeighbourTerm {
-    pub(crate) relation: u16,
-    /// Whether it is for the heads of edges.
-    pub(crate) head: bool,
-    /// The neighbours' label.
-    pub(crate) label: Label,
-    pub(crate) slopes: Vec<f64>,    // [labels]
-    pub(crate) constants: Vec<f64>, // [labels]
-}
-
-impl NeighbourTerm {
-    /// Adds the function to the scores of a node whose neighbours believe in the label `m` times.
-    pub(crate) fn add(&self, m: f64, scores: &mut [f64]) {
-        for ((score, slope), constant) in scores.iter_mut().zip(&self.slopes).zip(&self.constants) {
-            *score += slope * m + constant;
-        }
-    }
-}
-
-/// Calls `see` with each node that is at the given end of a relation's edges, and how much its neighbours there believe in a label.
-pub(crate) fn for_each_count(
-    shape: &Shape<'_>,
-    relation: u16,
-    head: bool,
-    label: usize,
-    beliefs: &[f64],
-    mut see: impl FnMut(usize, f64),
-) {
-    for n in 0..shape.n_nodes() {
-        let ends = (0..shape.degree(n)).map(|k| shape.incidence(n, k));
-        let mut mine =
-            ends.filter(|end| end.is_head == head && shape.relation(end.edge as usize) == relation);
-        if let Some(first) = mine.next() {
-            let belief = |other: u32| beliefs[shape.node_offset(other as usize) + label];
-            see(n, mine.fold(belief(first.other), |sum, end| sum + belief(end.other)));
-        }
-    }
 }
 
 impl BrfModel {
