@@ -3,59 +3,62 @@ use serde::{Deserialize, Serialize};
 
 use crate::boosting::trees::Sum;
 
-/// What a weak learner looks at.
+/// Question that a weak learner asks about a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Question {
-    /// At nothing: what all nodes of a kind have in common.
+    /// No question: all nodes of a kind have the same outcome.
     Nothing {
-        /// The kind.
+        /// Kind of the nodes.
         kind: u16,
     },
-    /// At an attribute of the position: whether it is below a cut, or which symbol it is.
+    /// Question about an attribute of the position: whether it is below a cut, or which symbol it
+    /// is.
     Attribute {
-        /// Its number.
+        /// Index of the attribute.
         attribute: u32,
-        /// Which cut, of a number.
+        /// Index of the cut, for a number.
         cut: Option<u32>,
     },
-    /// At the labels of the neighbours by a relation.
+    /// Question about the labels of the neighbours by a relation.
     Relation {
-        /// Its number.
+        /// Index of the relation.
         relation: u16,
-        /// Whether it is for the heads of edges, which look at tails, or the other way round.
+        /// True if heads are scored by the labels of tails, false for the other way round.
         head: bool,
     },
 }
 
-/// A weak learner: a value for each label at each outcome of what it looks at.
+/// Weak learner: a value for each label at each outcome of its question.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WeakLearner {
-    pub(crate) looks: Question,
-    /// By how much it lowers the weighted squared error.
+    pub(crate) question: Question,
+    /// Decrease of the weighted squared error.
     pub(crate) gain: f64,
-    /// Outcome, then label.
+    /// Values: outcome, then label.
     pub(crate) values: Vec<f64>,
 }
 
 impl WeakLearner {
-    /// The weak learner whose values minimise the weighted squared error, given Σ w z c and Σ w c of each outcome and label.
-    pub(crate) fn new(looks: Question, sums: &[Sum], n_labels: usize) -> Self {
+    /// Weak learner whose values minimise the weighted squared error, given Σ w z c and Σ w c of
+    /// each outcome and label.
+    pub(crate) fn new(question: Question, sums: &[Sum], n_labels: usize) -> Self {
         let mut values: Vec<f64> =
-            sums.iter().map(|sum| if sum.h > LEAST { sum.g / sum.h } else { 0.0 }).collect();
+            sums.iter().map(|sum| if sum.h > ROUNDING { sum.g / sum.h } else { 0.0 }).collect();
         symmetrise(&mut values, n_labels);
-        WeakLearner { looks, gain: worth(sums), values }
+        WeakLearner { question, gain: gain(sums), values }
     }
 }
 
-/// Sums below this are rounding.
-const LEAST: f64 = 1e-9;
+/// Maximum size of a sum that is rounding.
+const ROUNDING: f64 = 1e-9;
 
-/// By how much the best values lower the error: Σ (Σ w z c)² / Σ w c.
-pub(crate) fn worth(sums: &[Sum]) -> f64 {
-    sums.iter().map(|sum| if sum.h > LEAST { sum.g * sum.g / sum.h } else { 0.0 }).sum()
+/// Decrease of the error by the best values: Σ (Σ w z c)² / Σ w c.
+pub(crate) fn gain(sums: &[Sum]) -> f64 {
+    sums.iter().map(|sum| if sum.h > ROUNDING { sum.g * sum.g / sum.h } else { 0.0 }).sum()
 }
 
-/// f_k ← (K − 1)/K · (f_k − mean of f), for each outcome (Friedman, Hastie & Tibshirani 2000, algorithm 6).
+/// Symmetrises values: f_k ← (K − 1)/K · (f_k − mean of f), for each outcome (Friedman, Hastie &
+/// Tibshirani 2000, algorithm 6).
 pub(crate) fn symmetrise(values: &mut [f64], n_labels: usize) {
     let n = n_labels as f64;
     for values in values.chunks_mut(n_labels) {
@@ -64,7 +67,7 @@ pub(crate) fn symmetrise(values: &mut [f64], n_labels: usize) {
     }
 }
 
-/// Refuses what has no finite values.
+/// Refuses a weak learner whose values are not finite.
 pub(crate) fn finite(weak: WeakLearner, round: u32) -> Result<WeakLearner> {
     if weak.values.iter().all(|value| value.is_finite()) {
         return Ok(weak);

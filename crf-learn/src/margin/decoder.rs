@@ -57,7 +57,7 @@ struct Shard {
     sum: Vec<f64>, // [weights] empty until first used
 }
 
-/// How far the labelling that was found violates the margin.
+/// Violation of the margin by the labelling that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Violation {
     /// Δ(y, y_i).
@@ -215,7 +215,7 @@ impl<'a> Decoder<'a> {
         Ok(self.violations().map(|(i, violation, _)| self.weight(i) * violation.bound).sum())
     }
 
-    /// What the last [`Decoder::hinge`] found for each sequence.
+    /// Violation and labelling of each sequence, as the last [`Decoder::hinge`] found them.
     pub(crate) fn violations(&self) -> impl Iterator<Item = (usize, Violation, &[Label])> {
         self.shards.iter().flat_map(|shard| shard.violations(self.rule.x.data()))
     }

@@ -18,7 +18,7 @@ pub struct BestOf {
     #[serde(deserialize_with = "named_list")]
     #[schemars(with = "Vec<Named>")]
     pub learners: Vec<Box<dyn Learner>>,
-    /// Which labelling of the validation data counts.
+    /// Decoding of the validation data that the error rate is computed from.
     pub decode: Decode,
 }
 
