@@ -86,13 +86,13 @@ impl AdditiveModel {
 
     /// Description and gain of each round: an attribute, or a relation with the end that is scored.
     pub fn entered(&self) -> impl Iterator<Item = (String, f64)> + '_ {
-        let (links, schema) = (self.map.state(), self.map.schema());
+        let (features, schema) = (self.map.state(), self.map.schema());
         self.entered.iter().map(move |&Entry { question, gain }| {
             let name = match question {
                 Question::Attribute { attribute, cut: Some(cut) } if cut > 0 => {
-                    self.attributes.below(attribute as usize, cut, false, links)
+                    self.attributes.below(attribute as usize, cut, false, features)
                 }
-                Question::Attribute { attribute, .. } => self.attributes.name(attribute as usize, links),
+                Question::Attribute { attribute, .. } => self.attributes.name(attribute as usize, features),
                 Question::Nothing { kind } => schema.kinds()[usize::from(kind)].name.clone(),
                 Question::Relation { relation, head } => {
                     let name = &schema.relations()[usize::from(relation)].name;
@@ -104,9 +104,9 @@ impl AdditiveModel {
     }
 
     fn fits(&self) -> bool {
-        let (links, schema) = (self.map.state(), self.map.schema());
+        let (features, schema) = (self.map.state(), self.map.schema());
         let scores = |(a, scores): (usize, &Vec<f64>)| {
-            let len = self.attributes.n_bins(a) * schema.n_labels(self.attributes.kind(a, links));
+            let len = self.attributes.n_bins(a) * schema.n_labels(self.attributes.kind(a, features));
             scores.is_empty() || scores.len() == len
         };
         let table = |(r, table): (usize, &Vec<f64>)| {

@@ -52,11 +52,11 @@ impl RelationTables {
 /// Relation of each edge of all sequences; empty if there is only one relation.
 pub(crate) fn relations(x: &EncodedDataset) -> Vec<Vec<u32>> {
     let several = x.data().schema().relations().len() > 1;
-    let of = |i| {
+    let edge_relations = |i| {
         let shape = x.data().shape(i);
         (0..shape.n_edges()).filter(|_| several).map(|e| u32::from(shape.relation(e))).collect()
     };
-    (0..x.len()).map(of).collect()
+    (0..x.len()).map(edge_relations).collect()
 }
 
 /// State of LogitBoost on a dataset: scores of the labels of all nodes, messages between them, and
@@ -314,10 +314,10 @@ pub(crate) fn outcome(bin: u32, cut: Option<u32>) -> usize {
 
 /// Relations that there is a transition feature for.
 pub(crate) fn modelled_relations(map: &FeatureMap) -> impl Iterator<Item = u16> + '_ {
-    let links = map.transition();
+    let features = map.transition();
     let is_modelled = |relation: &u16| {
-        (0..links.n_observations() as u32)
-            .any(|g| links.owner(g) == *relation && !links.targets(g).is_empty())
+        (0..features.n_observations() as u32)
+            .any(|g| features.owner(g) == *relation && !features.targets(g).is_empty())
     };
     (0..map.schema().relations().len() as u16).filter(is_modelled)
 }

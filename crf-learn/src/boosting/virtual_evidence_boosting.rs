@@ -125,9 +125,9 @@ fn grow(
     let node_scores = |x| NodeScores::new(x, passing, settings.sweeps, tag);
     let valid = problem.valid.filter(|_| settings.patience > 0);
     let valid = valid.map(|x| Ok::<_, Error>((node_scores(x)?, Binned::new(attributes, x)))).transpose()?;
-    let links = problem.map.state();
-    let intercepts = (0..links.n_observations() as u32).filter(|&g| links.is_constant(g));
-    let mut kinds: Vec<u16> = intercepts.map(|g| links.owner(g)).collect();
+    let features = problem.map.state();
+    let intercepts = (0..features.n_observations() as u32).filter(|&g| features.is_constant(g));
+    let mut kinds: Vec<u16> = intercepts.map(|g| features.owner(g)).collect();
     kinds.dedup();
     let mut stumps = Stumps {
         shrinkage: settings.shrinkage,

@@ -267,30 +267,30 @@ impl HmmModel {
     /// Score of a label when every function is 0, and the factors of x and x² of a function given
     /// that label.
     fn emission(&self, g: usize, y: usize) -> (f64, f64, f64) {
-        let at = g * self.start.len() + y;
-        (self.base[y], self.linear[at], self.quadratic[at])
+        let index = g * self.start.len() + y;
+        (self.base[y], self.linear[index], self.quadratic[index])
     }
 
     /// Sets the numbers that [`emission`](Self::emission) returns.
     fn set_emission(&mut self, g: usize, y: usize, (base, linear, quadratic): (f64, f64, f64)) {
-        let at = g * self.start.len() + y;
-        (self.base[y], self.linear[at], self.quadratic[at]) = (base, linear, quadratic);
+        let index = g * self.start.len() + y;
+        (self.base[y], self.linear[index], self.quadratic[index]) = (base, linear, quadratic);
     }
 
     /// Replaces the Gaussian of a function given a label.
     fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
         let (old_mean, old_sigma) = self.gaussian(g, y);
         let (base, linear, quadratic) = natural(mean, sigma);
-        let at = g * self.start.len() + y;
+        let index = g * self.start.len() + y;
         self.base[y] += base - natural(old_mean, old_sigma).0;
-        self.linear[at] = linear;
-        self.quadratic[at] = quadratic;
+        self.linear[index] = linear;
+        self.quadratic[index] = quadratic;
     }
 }
 
 /// Multiplies one of several probabilities, given as logarithms, by exp(step), and normalises them.
-fn shift_log(log_p: &mut [f64], at: usize, step: f64) {
-    log_p[at] += step;
+fn shift_log(log_p: &mut [f64], index: usize, step: f64) {
+    log_p[index] += step;
     let log_sum = log_p.iter().map(|log_p| log_p.exp()).sum::<f64>().ln();
     log_p.iter_mut().for_each(|log_p| *log_p -= log_sum);
 }

@@ -89,7 +89,7 @@ pub(crate) fn complete_labels(x: &EncodedDataset) -> Result<Vec<Label>> {
 impl Hmm {
     /// The model by counting.
     pub(crate) fn estimate(&self, x: &EncodedDataset, map: &Arc<FeatureMap>) -> Result<HmmModel> {
-        let links = map.state();
+        let features = map.state();
         let n_labels = map.schema().n_labels(0);
         let labels = complete_labels(x)?;
         let mut model = HmmModel {
@@ -97,35 +97,35 @@ impl Hmm {
             start: vec![0.0; n_labels],
             transition: vec![0.0; n_labels * n_labels],
             base: vec![0.0; n_labels],
-            linear: vec![0.0; links.n_observations() * n_labels],
-            quadratic: vec![0.0; links.n_observations() * n_labels],
+            linear: vec![0.0; features.n_observations() * n_labels],
+            quadratic: vec![0.0; features.n_observations() * n_labels],
         };
         self.fit_chain(x, &labels, &mut model);
         let statistics =
-            Statistics::collect(x, &labels, links.n_observations(), n_labels, self.emission, |g| {
-                links.name(g)
+            Statistics::collect(x, &labels, features.n_observations(), n_labels, self.emission, |g| {
+                features.name(g)
             })?;
         let emitted: Vec<usize> = model.emitted().collect();
-        let n_groups = emitted.iter().map(|&g| links.group(g as u32) as usize + 1).max().unwrap_or(0);
+        let n_groups = emitted.iter().map(|&g| features.group(g as u32) as usize + 1).max().unwrap_or(0);
         let mut groups = vec![(0.0, vec![0.0; n_labels]); n_groups];
         for &g in &emitted {
-            let (size, totals) = &mut groups[links.group(g as u32) as usize];
+            let (size, totals) = &mut groups[features.group(g as u32) as usize];
             *size += 1.0;
             totals.iter_mut().zip(&statistics.sum[g * n_labels..]).for_each(|(total, sum)| *total += sum);
         }
         for g in emitted {
             for y in 0..n_labels {
-                let at = g * n_labels + y;
+                let index = g * n_labels + y;
                 let (base, linear, quadratic) = match self.emission {
                     Emission::Gaussian => self.gaussian(&statistics, g, y),
-                    Emission::Bernoulli => self.bernoulli(&statistics, at, y),
+                    Emission::Bernoulli => self.bernoulli(&statistics, index, y),
                     Emission::Categorical => {
-                        self.categorical(&statistics, at, y, &groups[links.group(g as u32) as usize])
+                        self.categorical(&statistics, index, y, &groups[features.group(g as u32) as usize])
                     }
                 };
                 model.base[y] += base;
-                model.linear[at] = linear;
-                model.quadratic[at] = quadratic;
+                model.linear[index] = linear;
+                model.quadratic[index] = quadratic;
             }
         }
         Ok(model)
@@ -156,8 +156,8 @@ impl Hmm {
     }
 
     /// Emission log p^x (1−p)^(1−x) = log(1−p) + x·log(p / (1−p)).
-    fn bernoulli(&self, statistics: &Statistics, at: usize, y: usize) -> (f64, f64, f64) {
-        let (yes, all) = (statistics.sum[at] + self.smoothing, statistics.count[y] + 2.0 * self.smoothing);
+    fn bernoulli(&self, statistics: &Statistics, index: usize, y: usize) -> (f64, f64, f64) {
+        let (yes, all) = (statistics.sum[index] + self.smoothing, statistics.count[y] + 2.0 * self.smoothing);
         let p = if all > 0.0 { yes / all } else { 0.5 };
         let (yes, no) = (log_probability(p), log_probability(1.0 - p));
         (no, yes - no, 0.0)
@@ -168,12 +168,12 @@ impl Hmm {
     fn categorical(
         &self,
         statistics: &Statistics,
-        at: usize,
+        index: usize,
         y: usize,
         group: &(f64, Vec<f64>),
     ) -> (f64, f64, f64) {
         let (size, totals) = group;
-        let (one, all) = (statistics.sum[at] + self.smoothing, totals[y] + size * self.smoothing);
+        let (one, all) = (statistics.sum[index] + self.smoothing, totals[y] + size * self.smoothing);
         (0.0, log_probability(if all > 0.0 { one / all } else { 1.0 / size }), 0.0)
     }
 }
@@ -244,17 +244,17 @@ impl Statistics {
             for t in x.data().range(i) {
                 let y = labels[t] as usize;
                 x.nodes().for_each(t, |g, value| {
-                    let at = g as usize * n_labels + y;
-                    statistics.square[at] +=
-                        weight * (value - statistics.sum[at] / statistics.count[y]).powi(2);
-                    non_zeros[at] += weight;
+                    let index = g as usize * n_labels + y;
+                    statistics.square[index] +=
+                        weight * (value - statistics.sum[index] / statistics.count[y]).powi(2);
+                    non_zeros[index] += weight;
                 });
             }
         }
-        for (at, square) in statistics.square.iter_mut().enumerate() {
-            let count = statistics.count[at % n_labels];
+        for (index, square) in statistics.square.iter_mut().enumerate() {
+            let count = statistics.count[index % n_labels];
             if count > 0.0 {
-                *square += (count - non_zeros[at]) * (statistics.sum[at] / count).powi(2);
+                *square += (count - non_zeros[index]) * (statistics.sum[index] / count).powi(2);
             }
         }
         Ok(statistics)
@@ -264,10 +264,10 @@ impl Statistics {
     fn moments(&self, g: usize, labels: std::ops::Range<usize>) -> (f64, f64, f64) {
         let (mut count, mut mean, mut square) = (0.0, 0.0, 0.0);
         for y in labels.filter(|&y| self.count[y] > 0.0) {
-            let (n, at) = (self.count[y], g * self.count.len() + y);
+            let (n, index) = (self.count[y], g * self.count.len() + y);
             // Chan, Golub & LeVeque (1979): the moments of two samples together.
-            let shift = self.sum[at] / n - mean;
-            square += self.square[at] + shift * shift * count * n / (count + n);
+            let shift = self.sum[index] / n - mean;
+            square += self.square[index] + shift * shift * count * n / (count + n);
             count += n;
             mean += shift * n / count;
         }

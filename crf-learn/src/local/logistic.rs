@@ -59,13 +59,13 @@ impl Learner for Logistic {
         let (map, _) = problem.map.narrow(|k| k < n_state);
         let local = Problem { map: &Arc::new(map), forbidden: None, ..*problem };
         let mut f = Penalised::new(PseudoLikelihoodObjective::new(&local)?, &self.penalty(), local.map);
-        let mut at = Point::new(model.weights()[..n_state].to_vec());
-        f.evaluate(&mut at)?;
+        let mut point = Point::new(model.weights()[..n_state].to_vec());
+        f.evaluate(&mut point)?;
         let record = Iteration {
             iteration: 1,
-            objective: at.value,
-            gradient_norm: at.gradient_norm,
-            non_zeros: at.non_zeros,
+            objective: point.value,
+            gradient_norm: point.gradient_norm,
+            non_zeros: point.non_zeros,
             evaluations: 1,
             holdout: None,
             dual: None,
@@ -74,7 +74,7 @@ impl Learner for Logistic {
         let stop = match run.observe(&record) {
             ControlFlow::Break(()) => Stop::Observer,
             // linfa sums in another order, so a gradient within its tolerance may be a little larger here.
-            ControlFlow::Continue(()) if at.gradient_norm <= 2.0 * self.tolerance => Stop::Converged,
+            ControlFlow::Continue(()) if point.gradient_norm <= 2.0 * self.tolerance => Stop::Converged,
             ControlFlow::Continue(()) => Stop::Budget,
         };
         Ok(Fit { model: Box::new(model), trace: Trace { iterations: vec![record], stop } })

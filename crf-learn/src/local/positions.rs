@@ -50,13 +50,13 @@ pub(crate) fn fit_local(
     let truth = all_labels(data, tag)?;
     refuse_foreign(data)?;
     let mut weights = vec![0.0; map.len()];
-    for (kind, of) in (0..).zip(map.schema().kinds()) {
+    for (kind, node_kind) in (0..).zip(map.schema().kinds()) {
         let nodes = Nodes::new(tag, problem, kind, &truth, with_constants, &n_numbers)?;
         if nodes.counts.iter().all(|&count| count == 0) {
             continue;
         }
-        let at = |error: Error| error.at(format!("nodes of the kind `{}`", of.name));
-        let Linear { weights: columns, bias } = fit(&nodes).map_err(at)?;
+        let in_kind = |error: Error| error.at(format!("nodes of the kind `{}`", node_kind.name));
+        let Linear { weights: columns, bias } = fit(&nodes).map_err(in_kind)?;
         let mut set = |g: u32, y: usize, weight: f64| weights[map.state().range(g)][y] = weight;
         for (&g, row) in nodes.functions.iter().zip(columns.rows()) {
             row.iter().enumerate().for_each(|(y, &weight)| set(g, y, weight));
@@ -77,19 +77,20 @@ impl Nodes {
         with_constants: bool,
         n_numbers: impl Fn(usize, usize) -> usize,
     ) -> Result<Self> {
-        let (x, links) = (problem.train, problem.map.state());
+        let (x, features) = (problem.train, problem.map.state());
         let refuse = |what: String| Err(Error::Unsupported { tag, what });
         let n_labels = problem.map.schema().n_labels(kind);
-        let mine: Vec<u32> = (0..links.n_observations() as u32).filter(|&g| links.owner(g) == kind).collect();
-        if let Some(&g) = mine.iter().find(|&&g| links.range(g).len() != n_labels) {
+        let mine: Vec<u32> =
+            (0..features.n_observations() as u32).filter(|&g| features.owner(g) == kind).collect();
+        if let Some(&g) = mine.iter().find(|&&g| features.range(g).len() != n_labels) {
             return refuse(format!(
                 "gives every function a weight for every label, but `{}` has only some; use `pairs = \"all\"`",
-                links.name(g)
+                features.name(g)
             ));
         }
         let constants: Vec<(u32, f64)> =
-            x.constant_state().iter().copied().filter(|(g, _)| links.owner(*g) == kind).collect();
-        let mut functions: Vec<u32> = mine.into_iter().filter(|&g| !links.is_constant(g)).collect();
+            x.constant_state().iter().copied().filter(|(g, _)| features.owner(*g) == kind).collect();
+        let mut functions: Vec<u32> = mine.into_iter().filter(|&g| !features.is_constant(g)).collect();
         let n_varying = functions.len();
         if with_constants {
             functions.extend(constants.iter().map(|(g, _)| g));
@@ -103,7 +104,7 @@ impl Nodes {
                  numbers, more than {MAX_ENTRIES}; `mle` or `ssvm-frank-wolfe` without transition features take any"
             ));
         }
-        let mut column_of = vec![0; links.n_observations()];
+        let mut column_of = vec![0; features.n_observations()];
         functions.iter().enumerate().for_each(|(column, &g)| column_of[g as usize] = column);
         let mut rows = Array2::zeros((n_rows, n_columns));
         for (mut row, &t) in rows.rows_mut().into_iter().zip(&repeated) {

@@ -360,12 +360,12 @@ mod tests {
             net.backward(&w, &slopes, dropout, &mut pass, &mut gradient);
             assert!(gradient.iter().filter(|slope| **slope != 0.0).count() > w.len() / 3);
             for k in 0..w.len() {
-                let (at, h) = (w[k], 1e-6);
+                let (weight_k, h) = (w[k], 1e-6);
                 let [above, below] = [h, -h].map(|by| {
-                    w[k] = at + by;
+                    w[k] = weight_k + by;
                     value(&w, &mut Pass::default())
                 });
-                w[k] = at;
+                w[k] = weight_k;
                 let slope = (above - below) / (2.0 * h);
                 assert!(
                     (gradient[k] - slope).abs() < 1e-7,

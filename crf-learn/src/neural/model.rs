@@ -33,12 +33,12 @@ impl Model for NeuralModel {
     /// Reports the norms of the first-layer weights of each function, and the weights of transition
     /// features.
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
-        let links = self.pairs.map().state();
+        let features = self.pairs.map().state();
         let length = |row: &[f64]| row.iter().map(|w| w * w).sum::<f64>().sqrt();
         let mut all: Vec<(String, f64)> = self
             .net
             .first_layer(&self.weights)
-            .map(|(g, row)| (format!("‖{} → first layer‖", links.name(g)), length(row)))
+            .map(|(g, row)| (format!("‖{} → first layer‖", features.name(g)), length(row)))
             .collect();
         self.pairs.describe(usize::MAX, &mut |name, weight| all.push((name.to_owned(), weight)));
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));

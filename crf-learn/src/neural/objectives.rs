@@ -273,7 +273,7 @@ mod tests {
         assert!((got - value).abs() < 1e-9 * (1.0 + value), "{got} vs {value}");
         let n_net = net.len();
         for (k, want) in want.iter().enumerate() {
-            let at = if k < 3 {
+            let index = if k < 3 {
                 n_net - 3 + k
             } else if k < n_state {
                 k
@@ -281,10 +281,10 @@ mod tests {
                 n_net + k - n_state
             };
             assert!(
-                (gradient[at] - want).abs() < 1e-9,
+                (gradient[index] - want).abs() < 1e-9,
                 "{}: {} vs {want}",
                 encoded.map.name(k),
-                gradient[at]
+                gradient[index]
             );
         }
     }

@@ -1,8 +1,8 @@
-use crate::scoring::scorer::Scorer;
 use crf_core::{Beliefs, Bound, Error, Forbidden, Inference, Label, Problem, Result};
 
 use crate::objectives::fixed_scores::{FixedScores, add_scores, score};
 use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
+use crate::scoring::scorer::Scorer;
 
 /// Negative conditional log-likelihood −log p(Y | X): Vail (2008), equation 2.46 summed as in 2.56,
 /// with the gradient 2.50.
@@ -165,12 +165,12 @@ impl Objective for LikelihoodObjective<'_> {
     }
 
     fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
-        let at = |error: Error| error.at(format!("sequence {}", item + 1));
+        let in_sequence = |error: Error| error.at(format!("sequence {}", item + 1));
         let data = self.scorer.corpus().data();
         let fixed = self.fixed.sequence(data, item);
-        self.add_log_z(item, false, 1.0, fixed, part.sum_from(0), worker).map_err(at)?;
+        self.add_log_z(item, false, 1.0, fixed, part.sum_from(0), worker).map_err(in_sequence)?;
         if self.partial[item] {
-            self.add_log_z(item, true, -1.0, fixed, part.sum_from(0), worker).map_err(at)?;
+            self.add_log_z(item, true, -1.0, fixed, part.sum_from(0), worker).map_err(in_sequence)?;
         } else {
             part.value -= data.weight(item) * score(fixed, self.truth(item));
         }

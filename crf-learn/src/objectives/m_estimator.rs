@@ -2,7 +2,6 @@ mod centred_patches;
 
 use std::ops::Range;
 
-use crate::scoring::scorer::Scorer;
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 use crf_core::{EncodedDataset, Error, FeatureMap, Problem, Result, Scratch};
 use schemars::JsonSchema;
@@ -13,6 +12,7 @@ use crate::objectives::m_estimator::centred_patches::CentredPatches;
 use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
 use crate::objectives::patches::{Patches, SequencePatches};
 use crate::objectives::pseudo_likelihood::softmax;
+use crate::scoring::scorer::Scorer;
 
 /// The M-estimator of Jeon and Lin (2006) over patches (Vail 2008, chapter 5). With F_t(k) the
 /// features of all cliques that touch node t when it has label k and its neighbours have their true

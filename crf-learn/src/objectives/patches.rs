@@ -1,10 +1,10 @@
-use crate::scoring::scorer::Scorer;
 use crf_core::simd::{Kernel, dispatch};
 use crf_core::{EdgeBeliefs, Forbidden, Incidence, Label, Potentials, Problem, Result, Shape, Tables};
 
 use crate::objectives::fixed_scores::{FixedScores, add_scores};
 use crate::objectives::labels::{all_labels, refuse_foreign};
 use crate::objectives::objective::{PartialSum, WorkerMemory};
+use crate::scoring::scorer::Scorer;
 
 /// Patches of a dataset: for each node all cliques that touch it, its neighbours having their true
 /// labels.

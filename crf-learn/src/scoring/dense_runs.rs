@@ -1,6 +1,7 @@
-use crate::scoring::padded_rows::{FEW, LANES};
 use crf_core::EncodedDataset;
 use crf_core::simd::fma;
+
+use crate::scoring::padded_rows::{FEW, LANES};
 
 /// Maximum number of positions of a run.
 pub(crate) const MAX_LEN: usize = 32;
@@ -107,8 +108,8 @@ impl DenseRuns {
         for label in (0..width).step_by(FEW) {
             for block in (0..stride).step_by(LANES) {
                 let mut sums = [[0.0; LANES]; FEW];
-                for (k, &at) in rows.iter().enumerate() {
-                    let Some(row) = weights[at as usize + label..].first_chunk::<FEW>() else { return };
+                for (k, &offset) in rows.iter().enumerate() {
+                    let Some(row) = weights[offset as usize + label..].first_chunk::<FEW>() else { return };
                     let Some(values) = values[k * stride + block..].first_chunk::<LANES>() else { return };
                     for j in 0..FEW {
                         for p in 0..LANES {
@@ -138,24 +139,24 @@ impl DenseRuns {
     ) {
         let Some((rows, values, stride)) = self.parts(r) else { return };
         for label in (0..width).step_by(FEW) {
-            let mut of = [[0.0; MAX_LEN]; FEW];
+            let mut by_label = [[0.0; MAX_LEN]; FEW];
             for (p, beliefs) in beliefs.chunks_exact(width).enumerate() {
                 for j in 0..FEW {
-                    of[j][p] = beliefs[label + j];
+                    by_label[j][p] = beliefs[label + j];
                 }
             }
-            for (k, &at) in rows.iter().enumerate() {
+            for (k, &offset) in rows.iter().enumerate() {
                 let mut sums = [[0.0; LANES]; FEW];
                 for block in (0..stride).step_by(LANES) {
                     let Some(values) = values[k * stride + block..].first_chunk::<LANES>() else { return };
                     for j in 0..FEW {
-                        let Some(of) = of[j][block..].first_chunk::<LANES>() else { return };
+                        let Some(by_label) = by_label[j][block..].first_chunk::<LANES>() else { return };
                         for p in 0..LANES {
-                            sums[j][p] = fma::<FMA>(values[p], of[p], sums[j][p]);
+                            sums[j][p] = fma::<FMA>(values[p], by_label[p], sums[j][p]);
                         }
                     }
                 }
-                let Some(row) = out[at as usize + label..].first_chunk_mut::<FEW>() else { return };
+                let Some(row) = out[offset as usize + label..].first_chunk_mut::<FEW>() else { return };
                 for j in 0..FEW {
                     row[j] += total(&sums[j]);
                 }

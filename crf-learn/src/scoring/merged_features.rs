@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crf_core::{EncodedDataset, FeatureMap};
+
 use crate::scoring::column_fingerprint::fingerprint;
-use crf_core::EncodedDataset;
-use crf_core::FeatureMap;
 
 /// Feature map in which observation functions that are equal at every position of a dataset are
 /// merged into one.

@@ -1,18 +1,13 @@
+use crf_core::kernel_support::{ConstantScores, EdgeScores, OwnTables};
+use crf_core::simd::{Kernel, dispatch};
+use crf_core::{
+    Aligned, EdgeBeliefs, EncodedDataset, FeatureMap, FeatureSet, Label, Potentials, Result, Scratch,
+    SparseRows,
+};
+
 use crate::scoring::dense_runs::{DenseRuns, MAX_LEN};
 use crate::scoring::padded_rows::padded;
 use crate::scoring::weight_layout::WeightLayout;
-use crf_core::Aligned;
-use crf_core::EdgeBeliefs;
-use crf_core::EncodedDataset;
-use crf_core::Label;
-use crf_core::Potentials;
-use crf_core::Result;
-use crf_core::Scratch;
-use crf_core::SparseRows;
-use crf_core::kernel_support::ConstantScores;
-use crf_core::kernel_support::{EdgeScores, OwnTables};
-use crf_core::simd::{Kernel, dispatch};
-use crf_core::{FeatureMap, FeatureSet};
 
 /// Memory for the potentials of one sequence.
 #[derive(Debug, Default)]

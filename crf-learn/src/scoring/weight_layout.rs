@@ -1,12 +1,11 @@
 use std::ops::Range;
 
+use crf_core::simd::prefetch;
+use crf_core::{Error, FeatureSet, Result, SparseRows};
+
 use crate::scoring::bundles::Bundles;
 use crate::scoring::dense_runs::NO_ROW;
 use crate::scoring::padded_rows::{FEW, LANES, add, add_rows, padded};
-use crf_core::FeatureSet;
-use crf_core::SparseRows;
-use crf_core::simd::prefetch;
-use crf_core::{Error, Result};
 
 /// Number of functions laid out, and later copied, at a time.
 const BLOCK: usize = 4096;
@@ -200,8 +199,8 @@ impl WeightLayout {
                 if slot.width > 0 {
                     self.rows.push(slot.row);
                     if slot.width != LANES as u32 {
-                        let (at, last) = ((list.rows + list.n_wide) as usize, self.rows.len() - 1);
-                        self.rows.swap(at, last);
+                        let (first_narrow, last) = ((list.rows + list.n_wide) as usize, self.rows.len() - 1);
+                        self.rows.swap(first_narrow, last);
                         list.n_wide += 1;
                     }
                 }

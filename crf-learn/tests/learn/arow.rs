@@ -1,4 +1,4 @@
-//! AROW against a dense reference that keeps every weight and variance, and the ways in which it may not differ.
+//! AROW against a dense reference that keeps every weight and variance, and against CRFsuite.
 
 use crf_core::{
     Alphabet, Channel, ChannelKind, DatasetBuilder, Inference as _, Label, Learner as _, LogLinear, Problem,
@@ -90,7 +90,8 @@ proptest! {
     }
 }
 
-/// The weights that python-crfsuite 0.9.12 has with variance 2 and gamma 0.5 after one and two epochs on one sequence.
+/// Weights of python-crfsuite 0.9.12 with variance 2 and gamma 0.5, after one and after two epochs
+/// on one sequence.
 #[test]
 fn weights_are_those_of_crfsuite() {
     let channel = |name: &str| Channel { name: name.into(), kind: ChannelKind::Real };

@@ -1,4 +1,5 @@
-//! Boosted trees: leaves by hand, losses that fall, the same bits at any number of threads, and models that last.
+//! Gradient tree boosting: leaves by hand, falling losses, the same bits at any number of threads,
+//! and model files.
 
 use std::sync::Arc;
 
@@ -98,7 +99,7 @@ fn trees_that_may_not_ask_for_the_label_before_tie_nothing() {
     let encoded = Encoded::new(r#"[{"state": "value"}, {"state": "equals"}]"#, data(&draw));
     let models =
         ALL.map(|gradient| quiet(1, |run| small(gradient).fit(&encoded.problem(&INFERENCE), run)).unwrap());
-    // Without ties all losses are one.
+    // Without the previous label all losses are the same.
     for fit in &models[1..] {
         let pairs = fit.trace.iterations.iter().zip(&models[0].trace.iterations);
         assert!(pairs.clone().all(|(a, b)| (a.objective - b.objective).abs() < 1e-6 * b.objective));

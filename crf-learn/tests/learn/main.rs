@@ -1,4 +1,5 @@
-//! The tests of learners, in one program: each of its own would be linked with all of the toolkit anew.
+//! Tests of the learners, in one program: linking the whole toolkit once is faster than once per
+//! file.
 mod arow;
 mod discriminative_hmm;
 mod gradient;

@@ -1,4 +1,4 @@
-//! Chains whose node potentials come from a net.
+//! Chains whose node potentials are the outputs of a net.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn accuracy(fit: &Fit, x: &EncodedDataset, decode: Decode) -> f64 {
     right as f64 / answers.predicted.len() as f64
 }
 
-/// Two channels of which the label is whether their signs agree: no linear score tells.
+/// Two channels; the label says whether their signs agree, which no linear score can tell.
 fn xor(seed: u64) -> Dataset {
     let channel = |name: &str| Channel { name: name.into(), kind: ChannelKind::Real };
     let schema = Schema::chain(vec![channel("x"), channel("z")], Alphabet::new(["differ", "agree"])).unwrap();

@@ -1,4 +1,5 @@
-//! Boosting with virtual evidence: step by step as LogitBoost where there is nothing virtual, and the right relations elsewhere.
+//! Virtual evidence boosting: equal to LogitBoost without neighbours, and finds the right relations
+//! otherwise.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crf_testing::runs::{INFERENCE, log_loss, on_threads, quiet, text};
 const FEATURES: &str = r#"["transition", {"state": "value"}, {"state": "equals"}]"#;
 const LOCAL: &str = r#"[{"state": "value"}, {"state": "equals"}]"#;
 
-/// What the model says of itself.
+/// Description of a model.
 fn told(model: &dyn Model) -> Vec<(String, f64)> {
     let mut told = Vec::new();
     model.describe(usize::MAX, &mut |name, value| told.push((name.to_owned(), value)));
@@ -28,8 +29,8 @@ fn accuracy(model: &dyn Model, on: &Encoded, inference: &dyn Inference) -> f64 {
     f64::from(right) / f64::from(all)
 }
 
-/// Algorithm 6 of Friedman, Hastie and Tibshirani (2000) as it is printed, on attributes with given outcomes; gives the loss after
-/// each round and the number of the attribute chosen.
+/// Algorithm 6 of Friedman, Hastie and Tibshirani (2000) as printed, on attributes with given
+/// outcomes; returns the loss of each round and the index of the attribute chosen.
 fn logit_boost(
     x: &[Vec<usize>],
     y: &[usize],
@@ -87,7 +88,7 @@ fn without_neighbours_it_is_logit_boost_step_by_step() {
         let draw = Draw { sequences: 8, length: 25, labels, unlabelled: 0, seed: 1 };
         let data = data(&draw);
         let truth: Vec<usize> = data.labels().iter().map(|label| label.unwrap() as usize).collect();
-        // Two stumps at fixed thresholds and a symbol, as tests that exclude each other or as they are.
+        // Two stumps at fixed thresholds and a symbol, as separate tests or as attributes.
         let features = r#"[{"state": {"type": "threshold", "at": [0.5], "of": {"type": "value", "channels": ["x"]}}},
                            {"state": {"type": "threshold", "at": [0.0], "of": {"type": "value", "channels": ["z"]}}}, {"state": "equals"}]"#;
         let weights: Vec<f64> =
@@ -149,7 +150,8 @@ fn neighbours_enter_after_attributes_and_help() {
     assert_eq!(with, accuracy(&*fit.model, &test, &INFERENCE));
 }
 
-/// Once nothing is left to gain, anything may enter by chance; until then, only what labels depend on does.
+/// While there is something to gain, only relations that the labels depend on enter; after that any
+/// may enter by chance.
 #[test]
 fn the_right_distance_is_found() {
     let bp = BeliefPropagation::default();
@@ -230,7 +232,8 @@ fn several_kinds_of_node_are_boosted_together() {
     let bp = BeliefPropagation { max_sweeps: 100, tolerance: 1e-4, ..BeliefPropagation::default() };
     let veb = VirtualEvidenceBoosting { rounds: 80, ..VirtualEvidenceBoosting::default() };
     let fit = quiet(1, |run| veb.fit(&train.problem(&bp), run)).unwrap();
-    // With full steps too: neighbours on both sides share a table, and steps that do not count them never settle down.
+    // Also with full steps: neighbours on both sides share a table, and steps that do not count
+    // them do not converge.
     let losses: Vec<f64> = fit.trace.iterations.iter().map(|round| round.objective).collect();
     let (lowest, last) = (losses.iter().copied().fold(f64::INFINITY, f64::min), losses[losses.len() - 1]);
     assert!(last < 1.2 * lowest, "{last} after {lowest}");
@@ -284,7 +287,8 @@ fn saved_models_say_the_same_and_the_rounds_that_training_saw() {
         });
         assert_eq!(before, after);
         assert_eq!(told(&*fit.model), told(&*read));
-        // Without pairs of labels, beliefs are those of training: its last loss is that of the model.
+        // Without pairs of labels beliefs are those of training, so the last loss is that of the
+        // model.
         if !matches!(learner.typetag_name(), "virtual-evidence-boosting") {
             let loss: f64 =
                 (0..corpus.len()).map(|i| -corpus.data().weight(i) * before.1.log_likelihood[i]).sum();

@@ -40,13 +40,13 @@ impl BrfModel {
     }
 
     fn fits(&self) -> bool {
-        let (links, schema) = (self.map.state(), self.map.schema());
+        let (features, schema) = (self.map.state(), self.map.schema());
         self.steps.iter().all(|BoostedRound { question, values, term }| {
             let Question::Attribute { attribute, cut } = *question else { return false };
             let a = attribute as usize;
             let local = a < self.attributes.len() && {
                 let outcomes = if cut.is_some() { 2 } else { self.attributes.n_bins(a) };
-                values.len() == outcomes * schema.n_labels(self.attributes.kind(a, links))
+                values.len() == outcomes * schema.n_labels(self.attributes.kind(a, features))
             };
             local
                 && term.as_ref().is_none_or(|term| {
@@ -84,12 +84,12 @@ impl Model for BrfModel {
 
     /// Reports the attribute and the relation of each round, with the largest value or slope.
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
-        let (links, schema) = (self.map.state(), self.map.schema());
+        let (features, schema) = (self.map.state(), self.map.schema());
         let largest = |values: &[f64]| values.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
         let steps = (1..).zip(&self.steps).flat_map(|(round, BoostedRound { question, values, term })| {
             let local = match *question {
                 Question::Attribute { attribute, .. } => {
-                    let name = self.attributes.name(attribute as usize, links);
+                    let name = self.attributes.name(attribute as usize, features);
                     Some((format!("round {round}: {name}"), largest(values)))
                 }
                 Question::Relation { .. } | Question::Nothing { .. } => None,

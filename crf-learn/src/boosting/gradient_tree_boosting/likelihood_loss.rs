@@ -62,8 +62,8 @@ impl Pairs {
 
     /// Pairs of label `k` at the head of edge `e`.
     fn of_label(&self, e: usize, k: usize, n: usize) -> &[(u16, f32)] {
-        let at = e * n + k;
-        &self.values[self.starts[at] as usize..self.starts[at + 1] as usize]
+        let start = e * n + k;
+        &self.values[self.starts[start] as usize..self.starts[start + 1] as usize]
     }
 }
 

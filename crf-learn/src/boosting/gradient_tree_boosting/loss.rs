@@ -153,8 +153,8 @@ mod tests {
         let mut both = Vec::new();
         for (i, t, before, now) in scores {
             let (cells, position) = (&cells[now], data.range(i).start + t);
-            let mut at = cells.starts[position]..cells.starts[position + 1];
-            let g = at.find(|&c| cells.previous[c] == before).map_or(0.0, |c| f64::from(cells.g[c]));
+            let mut range = cells.starts[position]..cells.starts[position + 1];
+            let g = range.find(|&c| cells.previous[c] == before).map_or(0.0, |c| f64::from(cells.g[c]));
             let [above, below] = [h, -2.0 * h].map(|by| {
                 loss.shift(i, t, before, now, by);
                 loss.evaluate().unwrap()

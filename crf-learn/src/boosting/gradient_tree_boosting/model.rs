@@ -59,16 +59,16 @@ impl TreeModel {
 
     /// A question with its answer, in words.
     fn words(&self, tree: &Tree, attribute: usize, test: Test, yes: bool) -> String {
-        let (links, labels) = (self.map.state(), self.map.schema().labels());
+        let (features, labels) = (self.map.state(), self.map.schema().labels());
         let is_previous = attribute == self.attributes.len();
         if let Test::Below(cut) = test {
-            return self.attributes.below(attribute, cut, yes, links);
+            return self.attributes.below(attribute, cut, yes, features);
         }
         let n_values = if is_previous { labels.len() + 1 } else { self.attributes.n_bins(attribute) };
         let chosen = (0..n_values as u32).filter(|&bin| tree.passes(test, bin));
         let names: Vec<String> = chosen
             .map(|bin| match bin {
-                _ if !is_previous => self.attributes.symbol(attribute, bin, links).to_owned(),
+                _ if !is_previous => self.attributes.symbol(attribute, bin, features).to_owned(),
                 bin if (bin as usize) < labels.len() => format!("y'={}", labels.name(bin)),
                 _ => "first".to_owned(),
             })

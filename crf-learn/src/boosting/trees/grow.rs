@@ -164,12 +164,12 @@ impl Grower<'_> {
                 }
                 let sum = Sum { g: f64::from(cells.g[c]), h: f64::from(cells.h[c]) };
                 // The latest entry may be one of an earlier position.
-                let at = last[o as usize];
-                if at < start || at == usize::MAX {
+                let entry = last[o as usize];
+                if entry < start || entry == usize::MAX {
                     last[o as usize] = sums.len();
                     sums.push((o, sum));
                 } else {
-                    sums[at].1.add(sum);
+                    sums[entry].1.add(sum);
                 }
                 if self.n_previous > 0 {
                     by_previous[o as usize * self.n_previous + usize::from(cells.previous[c])].add(sum);
@@ -218,7 +218,14 @@ impl Grower<'_> {
     }
 
     /// Considers questions about one attribute at all open nodes.
-    fn search(&self, a: u32, sum_starts: &[usize], sums: &[(u32, Sum)], totals: &[Sum], splits: &mut PartSplits) {
+    fn search(
+        &self,
+        a: u32,
+        sum_starts: &[usize],
+        sums: &[(u32, Sum)],
+        totals: &[Sum],
+        splits: &mut PartSplits,
+    ) {
         let (n_bins, default) = (self.attributes.n_bins(a as usize), self.attributes.default_bin(a as usize));
         let mut bins = std::mem::take(&mut splits.bins);
         bins.clear();

@@ -159,19 +159,19 @@ mod tests {
         fn no_set_is_better_than_the_one_found(bins in bins(), min_weight in 0.0..1.0) {
             let weighing = Weighing { l2: 0.0, min_weight, symbols: Symbols::Sets };
             let all = total(&bins);
-            let of = |mask: usize| {
+            let subset = |mask: usize| {
                 let mut part = Sum::default();
                 (0..bins.len()).filter(|b| mask >> b & 1 == 1).for_each(|b| part.add(bins[b]));
                 part
             };
-            let best = (1..(1 << bins.len()) - 1).map(|mask| weighing.gain(of(mask), all)).fold(0.0, f64::max);
+            let best = (1..(1 << bins.len()) - 1).map(|mask| weighing.gain(subset(mask), all)).fold(0.0, f64::max);
             let mut set = Vec::new();
             match weighing.best_set(&bins, all, 1e-12, &mut Vec::new(), &mut set) {
                 // With light leaves forbidden, a set that is no prefix may be better.
                 Some((gain, sum)) => {
                     prop_assert!(gain < best + 1e-9);
                     prop_assert!(min_weight >= 0.1 || gain > best - 1e-9);
-                    let part = of(set[0] as usize);
+                    let part = subset(set[0] as usize);
                     prop_assert!((part.g - sum.g).abs() < 1e-9 && (part.h - sum.h).abs() < 1e-9);
                     prop_assert!(part.h <= all.h / 2.0 + 1e-9);
                 }

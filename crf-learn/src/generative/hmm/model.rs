@@ -21,16 +21,16 @@ pub struct HmmModel {
 impl HmmModel {
     /// Functions that are emitted: those that have features left after selection.
     pub(crate) fn emitted(&self) -> impl Iterator<Item = usize> {
-        let links = self.map.state();
-        let is_emitted = |g: u32| !links.is_constant(g) && !links.targets(g).is_empty();
-        (0..links.n_observations()).filter(move |&g| is_emitted(g as u32))
+        let features = self.map.state();
+        let is_emitted = |g: u32| !features.is_constant(g) && !features.targets(g).is_empty();
+        (0..features.n_observations()).filter(move |&g| is_emitted(g as u32))
     }
 
     /// Mean and standard deviation of a Gaussian function.
     pub(crate) fn gaussian(&self, g: usize, y: usize) -> (f64, f64) {
-        let at = g * self.start.len() + y;
-        let variance = -0.5 / self.quadratic[at];
-        (self.linear[at] * variance, variance.sqrt())
+        let index = g * self.start.len() + y;
+        let variance = -0.5 / self.quadratic[index];
+        (self.linear[index] * variance, variance.sqrt())
     }
 
     /// Converts the distribution p(Y | X) to a log-linear model (Vail 2008, §2.2.3).
@@ -43,8 +43,8 @@ impl HmmModel {
         let mut weights = vec![0.0; map.len()];
         let mut used = vec![false; self.linear.len() + self.quadratic.len()];
         let (mut intercepts, mut starts, mut pairs) = (0, 0, 0);
-        let links = self.map.state();
-        let find = |name: &str| self.emitted().find(|&g| links.name(g as u32) == name);
+        let features = self.map.state();
+        let find = |name: &str| self.emitted().find(|&g| features.name(g as u32) == name);
         let n = self.start.len();
         for (k, weight) in weights.iter_mut().enumerate() {
             match map.feature(k) {
@@ -56,12 +56,12 @@ impl HmmModel {
                     } else if name == "first" {
                         *weight = self.start[y];
                         starts += 1;
-                    } else if let Some(at) = find(name).map(|g| g * n + y) {
-                        *weight = self.linear[at];
-                        used[at] = true;
-                    } else if let Some(at) = name.strip_suffix('²').and_then(find).map(|g| g * n + y) {
-                        *weight = self.quadratic[at];
-                        used[self.linear.len() + at] = true;
+                    } else if let Some(index) = find(name).map(|g| g * n + y) {
+                        *weight = self.linear[index];
+                        used[index] = true;
+                    } else if let Some(index) = name.strip_suffix('²').and_then(find).map(|g| g * n + y) {
+                        *weight = self.quadratic[index];
+                        used[self.linear.len() + index] = true;
                     }
                 }
                 (g, Target::Transition(before, now)) if map.transition().is_constant(g) => {
@@ -78,10 +78,15 @@ impl HmmModel {
             return missing("one of `intercept`, `start` and `transition`".into());
         }
         let factors = self.linear.iter().chain(&self.quadratic);
-        if let Some((at, _)) = factors.enumerate().find(|&(at, &factor)| factor != 0.0 && !used[at]) {
-            let (g, square) = (at % self.linear.len() / n, at >= self.linear.len());
-            let label = schema.labels().name((at % n) as Label);
-            return missing(format!("y={label} ∧ {}{}", links.name(g as u32), if square { "²" } else { "" }));
+        if let Some((index, _)) = factors.enumerate().find(|&(index, &factor)| factor != 0.0 && !used[index])
+        {
+            let (g, square) = (index % self.linear.len() / n, index >= self.linear.len());
+            let label = schema.labels().name((index % n) as Label);
+            return missing(format!(
+                "y={label} ∧ {}{}",
+                features.name(g as u32),
+                if square { "²" } else { "" }
+            ));
         }
         LogLinear::new(map, weights)
     }
@@ -115,9 +120,9 @@ impl Model for HmmModel {
             });
             for g in 0..self.map.state().n_observations() {
                 let function = self.map.state().name(g as u32);
-                let at = g * n + y;
-                match self.quadratic[at] {
-                    0.0 => all.push((format!("y={} ∧ {function}", name(y)), self.linear[at])),
+                let index = g * n + y;
+                match self.quadratic[index] {
+                    0.0 => all.push((format!("y={} ∧ {function}", name(y)), self.linear[index])),
                     _ => {
                         let (mean, sigma) = self.gaussian(g, y);
                         all.push((format!("mean of {function} given y={}", name(y)), mean));
@@ -149,12 +154,12 @@ impl BoundModel for BoundHmm<'_> {
         let Node(node) = scratch.of();
         node.clear();
         for t in range.clone() {
-            let at = node.len();
+            let index = node.len();
             node.extend_from_slice(&model.base);
             x.nodes().for_each(t, |g, value| {
                 let (linear, quadratic) =
                     (&model.linear[g as usize * n..], &model.quadratic[g as usize * n..]);
-                for (y, node) in node[at..].iter_mut().enumerate() {
+                for (y, node) in node[index..].iter_mut().enumerate() {
                     *node += value * (linear[y] + value * quadratic[y]);
                 }
             });
