@@ -72,7 +72,8 @@ impl Sequences {
     /// Converts the rows to a dataset, with their labels, if any.
     fn encode(&self, schema: &Arc<Schema>, labels: Option<&[Label]>) -> Result<crf_core::Dataset> {
         let mut data = DatasetBuilder::new(schema.clone());
-        let (mut rows, mut values) = (self.rows.rows().into_iter().enumerate(), Vec::new());
+        let mut rows = self.rows.rows().into_iter().enumerate();
+        let mut values = Vec::new();
         for &length in &self.lengths {
             for (t, row) in rows.by_ref().take(length) {
                 values.clear();

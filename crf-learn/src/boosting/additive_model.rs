@@ -33,7 +33,8 @@ struct Entry {
 impl AdditiveModel {
     /// Creates the model of some weak learners.
     pub(crate) fn new(map: Arc<FeatureMap>, attributes: Attributes, weak: &[WeakLearner]) -> Self {
-        let (mut scores, mut tables) = (vec![Vec::new(); attributes.len()], RelationTables::new(&map));
+        let mut scores = vec![Vec::new(); attributes.len()];
+        let mut tables = RelationTables::new(&map);
         let mut base: Vec<Vec<f64>> =
             map.schema().kinds().iter().map(|kind| vec![0.0; kind.labels.len()]).collect();
         for WeakLearner { question, values, .. } in weak {

@@ -166,7 +166,9 @@ fn best_neighbour_term(
                     sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
                 }
             });
-            let (mut gain, mut slopes, mut constants) = (0.0, vec![0.0; n], vec![0.0; n]);
+            let mut gain = 0.0;
+            let mut slopes = vec![0.0; n];
+            let mut constants = vec![0.0; n];
             for (k, &[w, wm, wmm, wz, wzm]) in sums.iter().enumerate() {
                 let determinant = w * wmm - wm * wm;
                 if determinant > 1e-9 * w * w {

@@ -21,7 +21,8 @@ pub(crate) struct RelationTables {
 impl RelationTables {
     /// Creates tables of zeros, which tie nothing.
     pub(crate) fn new(map: &FeatureMap) -> Self {
-        let (schema, mut starts) = (map.schema(), vec![0]);
+        let schema = map.schema();
+        let mut starts = vec![0];
         for relation in 0..schema.relations().len() {
             let (rows, columns) = schema.table_shape(relation as u16);
             starts.push(starts[relation] + rows * columns);
@@ -245,18 +246,19 @@ impl<'a> NodeScores<'a> {
             ..
         } = self;
         let data = x.data();
-        // The labels of each sequence in scores, working responses and beliefs.
-        let mut other_scores = &mut scores[..];
-        let mut other_working = &mut all_working[..];
-        let mut other_beliefs = &mut beliefs[..];
+        let mut scores = &mut scores[..];
+        let mut all_working = &mut all_working[..];
+        let mut beliefs = &mut beliefs[..];
         let mut sequences = Vec::with_capacity(data.len());
         for (i, messages) in messages.iter_mut().enumerate() {
             let len = label_offsets[data.range(i).end] - label_offsets[data.range(i).start];
-            let (scores, working, beliefs);
-            (scores, other_scores) = other_scores.split_at_mut(len);
-            (working, other_working) = other_working.split_at_mut(len);
-            (beliefs, other_beliefs) = other_beliefs.split_at_mut(len);
-            sequences.push(SequenceScores { i, messages, scores, working, beliefs });
+            sequences.push(SequenceScores {
+                i,
+                messages,
+                scores: scores.split_off_mut(..len).unwrap_or_default(),
+                working: all_working.split_off_mut(..len).unwrap_or_default(),
+                beliefs: beliefs.split_off_mut(..len).unwrap_or_default(),
+            });
         }
         let work = |scratch: &mut Scratch, sequence: SequenceScores<'_>| -> Result<f64> {
             let SequenceScores { i, messages, scores, working: out, beliefs } = sequence;
@@ -265,7 +267,8 @@ impl<'a> NodeScores<'a> {
                 let p = Potentials::new(shape, scores, tables.tables(&relations[i]))?;
                 passing.pass(&p, *sweeps, messages, scratch)?;
             }
-            let (mut loss, weight) = (0.0, data.weight(i));
+            let mut loss = 0.0;
+            let weight = data.weight(i);
             beliefs.copy_from_slice(scores);
             for (n, &truth) in truth.iter().enumerate() {
                 let range = shape.node_offset(n)..shape.node_offset(n + 1);

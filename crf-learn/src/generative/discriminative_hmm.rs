@@ -57,12 +57,14 @@ impl Learner for DiscriminativeHmm {
         let mut moved = model.clone();
         let mut parameters = parameters(&model);
         let mut chains = Chains::new(problem)?;
-        let (mut trace, mut evaluations) = (Vec::new(), 0);
+        let mut trace = Vec::new();
+        let mut evaluations = 0;
         let mut stop = Stop::Budget;
         for iteration in 1..=self.iterations {
             // Scores are recomputed, so that the rounding errors of their changes do not add up.
             let before = chains.begin(&model)?;
-            let (mut value, step) = (before, self.step / f64::from(iteration).sqrt());
+            let mut value = before;
+            let step = self.step / f64::from(iteration).sqrt();
             evaluations += 1;
             for (parameter, sign) in &mut parameters {
                 // The direction that helped the last time is tried first.

@@ -54,7 +54,8 @@ impl IterativeLearner for Planes<'_> {
             dual.add_violations();
             let mut is_improving = true;
             while is_improving {
-                let (before, mut left) = (dual.value(), 0.0);
+                let before = dual.value();
+                let mut left = 0.0;
                 for i in 0..dual.len() {
                     left += dual.step(i, StepTarget::Known)?;
                 }

@@ -296,7 +296,8 @@ mod tests {
         let w = net.draw(&mut Seed::new(1).rng());
         let classifier =
             |share| Sharded::new(Classifier::new(&net, &encoded.corpus, share, &Seed::new(1)).unwrap());
-        let (mut with, mut without) = (classifier(0.5), classifier(0.0));
+        let mut with = classifier(0.5);
+        let mut without = classifier(0.0);
         let mut gradient = vec![0.0; w.len()];
         let items: Vec<usize> = (0..10).collect();
         let mut steps = || with.evaluate_some(&items, &w, &mut gradient).unwrap();

@@ -31,7 +31,8 @@ impl<'a> LikelihoodObjective<'a> {
             return Err(Error::data("the training data have no position"));
         }
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
-        let (mut counts, mut partial) = (vec![0.0; problem.map.len()], Vec::new());
+        let mut counts = vec![0.0; problem.map.len()];
+        let mut partial = Vec::new();
         let truth: Vec<Label> = data.labels().iter().map(|label| label.unwrap_or(0)).collect();
         for i in 0..data.len() {
             problem.inference.supports(&data.shape(i))?;
@@ -60,7 +61,7 @@ impl<'a> LikelihoodObjective<'a> {
 
     /// Labels of sequence `i`; missing ones are arbitrary.
     pub(crate) fn truth(&self, i: usize) -> &[Label] {
-        &self.truth[self.scorer.corpus().data().range(i)]
+        &self.truth[self.scorer.encoded().data().range(i)]
     }
 
     /// Adds `sign` times log Z and the expected features of sequence `i` to `sum`, given its known
@@ -76,7 +77,7 @@ impl<'a> LikelihoodObjective<'a> {
         worker: &mut WorkerMemory,
     ) -> Result<()> {
         let WorkerMemory { potentials, constrained, inference, node, edge } = worker;
-        let data = self.scorer.corpus().data();
+        let data = self.scorer.encoded().data();
         let weight = sign * data.weight(i);
         let mut p = self.scorer.fill(i, potentials)?;
         add_scores(&mut p, fixed);
@@ -117,7 +118,7 @@ impl<'a> LikelihoodObjective<'a> {
                 self.observed.iter().zip(&self.counts).for_each(|(&k, &count)| subtract(k as usize, count))
             }
             Some(items) => {
-                let data = self.scorer.corpus().data();
+                let data = self.scorer.encoded().data();
                 for &i in items.iter().filter(|&&i| !self.partial[i]) {
                     let weight = data.weight(i);
                     self.scorer.for_each_feature(i, self.truth(i), |k, value| subtract(k, weight * value));
@@ -152,7 +153,7 @@ impl Objective for LikelihoodObjective<'_> {
     }
 
     fn cost(&self, item: usize) -> usize {
-        let shape = self.scorer.corpus().data().shape(item);
+        let shape = self.scorer.encoded().data().shape(item);
         shape.node_offset(shape.n_nodes()) * 4 + shape.edge_offset(shape.n_edges())
     }
 
@@ -166,7 +167,7 @@ impl Objective for LikelihoodObjective<'_> {
 
     fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         let in_sequence = |error: Error| error.at(format!("sequence {}", item + 1));
-        let data = self.scorer.corpus().data();
+        let data = self.scorer.encoded().data();
         let fixed = self.fixed.sequence(data, item);
         self.add_log_z(item, false, 1.0, fixed, part.sum_from(0), worker).map_err(in_sequence)?;
         if self.partial[item] {
@@ -182,6 +183,6 @@ impl Objective for LikelihoodObjective<'_> {
     }
 
     fn is_separated(&self, value: f64) -> bool {
-        value < 1e-4 * self.scorer.corpus().data().n_positions() as f64
+        value < 1e-4 * self.scorer.encoded().data().n_positions() as f64
     }
 }

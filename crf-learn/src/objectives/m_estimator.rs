@@ -172,7 +172,9 @@ impl<'a> MEstimatorObjective<'a> {
 fn local(w: &[f64], problem: &Problem<'_>) -> Result<(Vec<f64>, Vec<usize>)> {
     let mut scorer = Scorer::new(problem.map, problem.train)?;
     scorer.update(w);
-    let (mut all, mut starts, mut scratch) = (Vec::new(), vec![0], Scratch::new());
+    let mut all = Vec::new();
+    let mut starts = vec![0];
+    let mut scratch = Scratch::new();
     for i in 0..problem.train.len() {
         let p = scorer.fill(i, &mut scratch)?;
         let start = all.len();
@@ -260,7 +262,8 @@ impl Objective for MEstimatorObjective<'_> {
     }
 
     fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
-        let (mut linear, scale) = (0.0, self.n / total.value);
+        let mut linear = 0.0;
+        let scale = self.n / total.value;
         match &mut self.rho {
             PreparedReference::Same { centred, weights } => {
                 let sum = |centred: &mut CentredPatches, factors: &[f64]| match some {

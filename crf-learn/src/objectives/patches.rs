@@ -49,12 +49,12 @@ impl<'a> Patches<'a> {
 
     /// Number of sequences.
     pub(crate) fn n_items(&self) -> usize {
-        self.scorer.corpus().len()
+        self.scorer.encoded().len()
     }
 
     /// Work of a sequence.
     pub(crate) fn cost(&self, item: usize) -> usize {
-        let shape = self.scorer.corpus().data().shape(item);
+        let shape = self.scorer.encoded().data().shape(item);
         shape.node_offset(shape.n_nodes()) * 4
     }
 
@@ -78,7 +78,7 @@ impl<'a> Patches<'a> {
         loss: impl FnOnce(SequencePatches<'_>, &mut [f64], &mut PartialSum) -> f64,
     ) -> Result<()> {
         let WorkerMemory { potentials, constrained, node, edge, .. } = worker;
-        let data = self.scorer.corpus().data();
+        let data = self.scorer.encoded().data();
         let (truth, weight) = (&self.truth[data.range(item)], data.weight(item));
         let mut p = self.scorer.fill(item, potentials)?;
         add_scores(&mut p, self.fixed.sequence(data, item));

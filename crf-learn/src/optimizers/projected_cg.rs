@@ -139,7 +139,9 @@ impl ProjectedCgState {
                 trial.w[k] = plus - minus;
             }
             f.evaluate(trial)?;
-            let (l1, mut trial_slope, mut expected) = (f.l1(), 0.0, 0.0);
+            let l1 = f.l1();
+            let mut trial_slope = 0.0;
+            let mut expected = 0.0;
             for (k, direction) in direction.iter().enumerate() {
                 let (x, l1) = (halves(point.w[k]), l1.of(k));
                 for (half, sign) in [1.0, -1.0].into_iter().enumerate() {

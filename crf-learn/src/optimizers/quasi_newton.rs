@@ -253,7 +253,8 @@ impl CurvaturePairs {
             self.of_s[i] -= product / self.sy[i * memory + i];
         }
         let [product, ..] = passes.update(direction, |start, direction| {
-            let (mut sum, mut product) = ([0.0; BLOCK], 0.0);
+            let mut sum = [0.0; BLOCK];
+            let mut product = 0.0;
             for (n, out) in direction.chunks_mut(BLOCK).enumerate() {
                 let range = start + n * BLOCK..start + n * BLOCK + out.len();
                 let (sum, v) = (&mut sum[..out.len()], &v[range.clone()]);

@@ -128,8 +128,10 @@ impl<'a> Cover<'a> {
     fn new(features: &FeatureSet, rows: &'a SparseRows) -> Self {
         const NOWHERE: u32 = u32::MAX;
         let n_functions = features.n_observations();
-        let (mut home, mut implied) = (vec![NOWHERE; n_functions], vec![0_u64; n_functions]);
-        let (mut seen_in, mut uses) = (vec![NOWHERE; n_functions], vec![0_u32; n_functions]);
+        let mut home = vec![NOWHERE; n_functions];
+        let mut implied = vec![0_u64; n_functions];
+        let mut seen_in = vec![NOWHERE; n_functions];
+        let mut uses = vec![0_u32; n_functions];
         for r in 0..rows.len() {
             let ones = considered_ones(rows, r);
             ones.iter().for_each(|&g| seen_in[g as usize] = r as u32);

@@ -41,7 +41,8 @@ impl DenseRuns {
         let mut found = DenseRuns { starts: vec![NO_RUN; x.nodes().len()], ..DenseRuns::default() };
         let columns = |r: usize| x.nodes().valued(r).0;
         for i in 0..x.len() {
-            let (mut r, end) = (x.data().range(i).start, x.data().range(i).end);
+            let mut r = x.data().range(i).start;
+            let end = x.data().range(i).end;
             while r < end {
                 let last = end.min(r + MAX_LEN);
                 let alike = (r..last).take_while(|&other| columns(other) == columns(r)).count();

@@ -56,7 +56,8 @@ pub(crate) fn add<const FMA: bool>(to: &mut [f64], factor: f64, from: &[f64]) {
 /// `to += factor · from`, on copies: in place the compiler must assume that both overlap.
 #[inline(always)]
 fn add_vector<const B: usize, const FMA: bool>(to: &mut [f64; B], factor: f64, from: &[f64; B]) {
-    let (mut sums, from) = (*to, *from);
+    let mut sums = *to;
+    let from = *from;
     for j in 0..B {
         sums[j] = fma::<FMA>(factor, from[j], sums[j]);
     }

@@ -80,7 +80,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// The encoded dataset.
-    pub fn corpus(&self) -> &'a EncodedDataset {
+    pub fn encoded(&self) -> &'a EncodedDataset {
         self.x
     }
 

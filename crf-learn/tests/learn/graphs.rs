@@ -118,13 +118,16 @@ fn training_on_images_recovers_the_model_they_were_drawn_from() {
 fn an_approximate_likelihood_is_pointed_out_by_its_inference() {
     let encoded = images(3, 3, 2, 5);
     let warnings = |inference: &dyn Inference| {
-        let told = Arc::new(Mutex::new(String::new()));
-        with_default(Warnings(told.clone()), || train(&encoded, inference, 0.5));
-        let told = told.lock().unwrap();
-        told.clone()
+        let warned = Arc::new(Mutex::new(String::new()));
+        with_default(Warnings(warned.clone()), || train(&encoded, inference, 0.5));
+        let warned = warned.lock().unwrap();
+        warned.clone()
     };
-    let told = warnings(&BeliefPropagation::default());
-    assert!(told.contains("the likelihood is approximate") && told.contains("BeliefPropagation"), "{told}");
+    let warned = warnings(&BeliefPropagation::default());
+    assert!(
+        warned.contains("the likelihood is approximate") && warned.contains("BeliefPropagation"),
+        "{warned}"
+    );
     assert_eq!(warnings(&JunctionTree::default()), "");
 }
 

@@ -127,7 +127,8 @@ impl BoundModel for BoundBrf<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let BoundBrf { model: BrfModel { map, attributes, steps }, x, .. } = self;
         let (shape, start) = (x.data().shape(i), x.data().range(i).start);
-        let (mut row, n_nodes) = (Row::new(attributes), shape.n_nodes());
+        let mut row = Row::new(attributes);
+        let n_nodes = shape.n_nodes();
         let Buffer { node, beliefs, outcomes } = scratch.of();
         node.clear();
         node.resize(shape.node_offset(n_nodes), 0.0);

@@ -140,7 +140,8 @@ mod tests {
 
     /// Moves all scores at random, and returns pairs of gradient and central difference.
     fn slopes(mut loss: impl Movable, encoded: &Encoded, asks: bool) -> Vec<(f64, f64)> {
-        let (data, mut rng) = (encoded.corpus.data(), Seed::new(3).rng());
+        let data = encoded.corpus.data();
+        let mut rng = Seed::new(3).rng();
         let scores = scores(encoded, asks);
         for &(i, t, before, now) in &scores {
             loss.shift(i, t, before, now, 2.0 * rng.random::<f64>() - 1.0);

@@ -24,7 +24,8 @@ struct Layout {
 
 impl Layout {
     fn new(features: &FeatureSet) -> Self {
-        let (mut layout, mut of_group) = (Layout::default(), HashMap::new());
+        let mut layout = Layout::default();
+        let mut of_group = HashMap::new();
         for g in 0..features.n_observations() as u32 {
             if features.is_constant(g) {
                 layout.slots.push(None);

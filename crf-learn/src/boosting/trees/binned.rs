@@ -15,7 +15,8 @@ pub(crate) struct Binned {
 impl Binned {
     /// Computes the bins of all positions.
     pub(crate) fn new(attributes: &Attributes, x: &EncodedDataset) -> Self {
-        let (mut row_starts, mut rows) = (vec![0], Vec::new());
+        let mut row_starts = vec![0];
+        let mut rows = Vec::new();
         let mut counts = vec![0; attributes.len() + 1];
         for t in 0..x.nodes().len() {
             let row = attributes.row(x, t).filter(|&(a, bin)| bin != attributes.default_bin(a as usize));
@@ -25,7 +26,8 @@ impl Binned {
         for a in 0..attributes.len() {
             counts[a + 1] += counts[a];
         }
-        let (mut next, mut columns) = (counts.clone(), vec![(0, 0); rows.len()]);
+        let mut next = counts.clone();
+        let mut columns = vec![(0, 0); rows.len()];
         for t in 0..x.nodes().len() {
             for &(a, bin) in &rows[row_starts[t]..row_starts[t + 1]] {
                 columns[next[a as usize]] = (t as u32, bin);

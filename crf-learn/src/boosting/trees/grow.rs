@@ -102,7 +102,8 @@ impl Grower<'_> {
         let mut tree = Tree::constant(0.0);
         memory.open.clear();
         memory.open.resize(memory.cells.g.len(), 0);
-        let (mut open, mut n_leaves) = (vec![0_u32], 1);
+        let mut open = vec![0_u32];
+        let mut n_leaves = 1;
         for level in 0..=self.depth {
             self.sum_up(open.len(), memory);
             if level == 0 {
@@ -298,7 +299,8 @@ mod tests {
 
     /// Cells with a random target for each label before, or for one of them.
     fn cells(n_positions: usize, seed: u64) -> Cells {
-        let (mut cells, mut rng) = (Cells::default(), Seed::new(seed).rng());
+        let mut cells = Cells::default();
+        let mut rng = Seed::new(seed).rng();
         for _ in 0..n_positions {
             let all = rng.random::<bool>();
             let one = rng.random_range(0..=LABELS);
@@ -315,7 +317,8 @@ mod tests {
 
     /// The value that a tree has for each cell.
     fn values(tree: &Tree, grower: &Grower<'_>, cells: &Cells) -> Vec<f64> {
-        let (mut row, mut values) = (Row::new(grower.attributes), vec![f64::NAN; cells.g.len()]);
+        let mut row = Row::new(grower.attributes);
+        let mut values = vec![f64::NAN; cells.g.len()];
         for t in 0..cells.n_positions() {
             row.read(grower.binned.row(t));
             let range = cells.starts[t]..cells.starts[t + 1];
@@ -419,11 +422,13 @@ mod tests {
                 prop_assert!(n_leaves <= leaves);
                 let cells = &memory.cells;
                 let together = values(&tree, &grower, cells);
-                let (mut row, mut square) = (Row::new(&attributes), 0.0);
+                let mut row = Row::new(&attributes);
+                let mut square = 0.0;
                 for t in 0..n_positions {
                     row.read(binned.row(t));
                     for c in cells.starts[t]..cells.starts[t + 1] {
-                        let (mut alone, mut one) = (f64::NAN, [cells.previous[c]]);
+                        let mut alone = f64::NAN;
+                        let mut one = [cells.previous[c]];
                         tree.walk(&row, attributes.len() as u32, &mut one, &mut |_, value| alone = value);
                         prop_assert_eq!(alone, together[c]);
                         let h = f64::from(cells.h[c]);

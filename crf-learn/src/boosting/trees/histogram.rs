@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Symbols {
-    /// Is the symbol one of a set? The best set is found by sorting symbols by their means (Fisher
+    /// Tests for a set of symbols. The best set is found by sorting symbols by their means (Fisher
     /// 1958).
     #[default]
     Sets,
-    /// Is it a certain symbol?
+    /// Tests for a single symbol.
     Single,
 }
 
@@ -117,7 +117,8 @@ impl Weighing {
             Symbols::Sets => {
                 let mean = |b: &u32| bins[*b as usize].g / bins[*b as usize].h;
                 order.sort_unstable_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
-                let (mut below, mut found) = (Sum::default(), None);
+                let mut below = Sum::default();
+                let mut found = None;
                 for (index, &b) in order.iter().enumerate() {
                     below.add(bins[b as usize]);
                     let gain = self.gain(below, all);

@@ -32,9 +32,9 @@ pub(crate) enum Node {
 /// Test of a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Test {
-    /// Is it below this bin?
+    /// Passes bins below this one.
     Below(u32),
-    /// Is it in the set that starts at this word?
+    /// Passes bins of the set that starts at this word of `Tree::sets`.
     Among(u32),
 }
 

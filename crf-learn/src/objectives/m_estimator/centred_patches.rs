@@ -45,8 +45,12 @@ impl CentredPatches {
     /// kind of node.
     pub(crate) fn new(map: &FeatureMap, x: &EncodedDataset, truth: &[Label], rho: &[Vec<f64>]) -> Self {
         let (families, edge_offset) = Families::new(map, rho);
-        let (data, mut rows, mut entries) = (x.data(), SparseRows::default(), Vec::new());
-        let (mut starts, mut n_positions, mut previous) = (vec![0], Vec::new(), Vec::new());
+        let data = x.data();
+        let mut rows = SparseRows::default();
+        let mut entries = Vec::new();
+        let mut starts = vec![0];
+        let mut n_positions = Vec::new();
+        let mut previous = Vec::new();
         let (state, transition) = (map.state(), map.transition());
         for i in 0..data.len() {
             let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
@@ -193,7 +197,8 @@ impl Families {
     /// function.
     fn new(map: &FeatureMap, rho: &[Vec<f64>]) -> (Self, Vec<usize>) {
         let (schema, state, transition) = (map.schema(), map.state(), map.transition());
-        let (mut families, mut edge_offset) = (Families { starts: vec![0], members: Vec::new() }, Vec::new());
+        let mut families = Families { starts: vec![0], members: Vec::new() };
+        let mut edge_offset = Vec::new();
         for g in 0..state.n_observations() as u32 {
             let rho = &rho[state.owner(g) as usize];
             let members = state.range(g).zip(state.targets(g));

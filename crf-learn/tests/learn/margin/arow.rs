@@ -107,7 +107,7 @@ fn weights_are_those_of_crfsuite() {
     let first = [-0.32, 0.32, 0.32, 0.32, 0.32, 0.32];
     let second = [-0.007619, 0.007619, 0.32, 0.32, 0.632381, 0.007619];
     for (epochs, want) in [(1, first), (2, second)] {
-        let learner = Arow { variance: 2.0, gamma: 0.5, epochs, ..Arow::default() };
+        let learner = Arow { variance: 2.0, gamma: 0.5, epochs, average: false, patience: 0 };
         let got = weights(&learner, &encoded.problem(&INFERENCE));
         assert!(
             got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-6),

@@ -14,10 +14,10 @@ const FEATURES: &str = r#"["transition", {"state": "value"}, {"state": "equals"}
 const LOCAL: &str = r#"[{"state": "value"}, {"state": "equals"}]"#;
 
 /// Description of a model.
-fn told(model: &dyn Model) -> Vec<(String, f64)> {
-    let mut told = Vec::new();
-    model.describe(usize::MAX, &mut |name, value| told.push((name.to_owned(), value)));
-    told
+fn describe(model: &dyn Model) -> Vec<(String, f64)> {
+    let mut described = Vec::new();
+    model.describe(usize::MAX, &mut |name, value| described.push((name.to_owned(), value)));
+    described
 }
 
 fn accuracy(model: &dyn Model, on: &Encoded, inference: &dyn Inference) -> f64 {
@@ -111,7 +111,7 @@ fn without_neighbours_it_is_logit_boost_step_by_step() {
             for (round, (iteration, (loss, chosen))) in fit.trace.iterations.iter().zip(&want).enumerate() {
                 let got = iteration.objective;
                 assert!((got - loss).abs() < 1e-9 * loss, "round {round}: {got} vs {loss}");
-                let name = &told(&*fit.model)[round].0;
+                let name = &describe(&*fit.model)[round].0;
                 let starts = ["x>0.5", "z>0", "word"][*chosen];
                 assert!(name.contains(starts), "round {round}: {name} vs {starts}");
             }
@@ -141,7 +141,7 @@ fn neighbours_enter_after_attributes_and_help() {
     let bp = BeliefPropagation::default();
     let fit = quiet(1, |run| VirtualEvidenceBoosting::default().fit(&train.problem(&bp), run)).unwrap();
     let local = quiet(1, |run| LogitBoost::default().fit(&train.problem(&bp), run)).unwrap();
-    let names: Vec<String> = told(&*fit.model).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = describe(&*fit.model).into_iter().map(|(name, _)| name).collect();
     let first = names.iter().position(|name| name.contains("next,")).unwrap();
     assert!((1..30).contains(&first), "{names:?}");
     let [with, without] = [&fit, &local].map(|fit| accuracy(&*fit.model, &test, &bp));
@@ -164,7 +164,7 @@ fn the_right_distance_is_found() {
         let train = Encoded::new(features, source.load(&Seed::new(seed)).unwrap().train);
         let fit = quiet(1, |run| veb.fit(&train.problem(&bp), run)).unwrap();
         assert_eq!(fit.trace.stop, Stop::Converged);
-        let rounds: Vec<String> = told(&*fit.model)
+        let rounds: Vec<String> = describe(&*fit.model)
             .into_iter()
             .map(|(name, _)| name)
             .filter(|name| name.starts_with("round"))
@@ -197,14 +197,14 @@ fn a_boosted_hmm_counts_its_transitions() {
     }
     let all: f64 = counts.iter().flatten().sum();
     let names = data.schema().labels();
-    let told = told(&*hmm.model);
+    let described = describe(&*hmm.model);
     for before in 0..2 {
         for now in 0..2 {
             let of_head: f64 = (0..2).map(|d| counts[d][now]).sum();
             let of_tail: f64 = counts[before].iter().sum();
             let want = (counts[before][now] * all / (of_tail * of_head)).ln();
             let name = format!("next: y'={} ∧ y={}", names.name(before as u32), names.name(now as u32));
-            let (_, got) = told.iter().find(|(told, _)| *told == name).unwrap();
+            let (_, got) = described.iter().find(|(described, _)| *described == name).unwrap();
             assert!((got - want).abs() < 1e-12, "{name}: {got} vs {want}");
         }
     }
@@ -237,7 +237,7 @@ fn several_kinds_of_node_are_boosted_together() {
     let losses: Vec<f64> = fit.trace.iterations.iter().map(|round| round.objective).collect();
     let (lowest, last) = (losses.iter().copied().fold(f64::INFINITY, f64::min), losses[losses.len() - 1]);
     assert!(last < 1.2 * lowest, "{last} after {lowest}");
-    let names: Vec<String> = told(&*fit.model).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = describe(&*fit.model).into_iter().map(|(name, _)| name).collect();
     for relation in ["next-state,", "next-context,"] {
         assert!(names.iter().any(|name| name.contains(relation)), "{relation} in {names:?}");
     }
@@ -286,7 +286,7 @@ fn saved_models_say_the_same_and_the_rounds_that_training_saw() {
             (answers.predicted, answers.probabilities.unwrap())
         });
         assert_eq!(before, after);
-        assert_eq!(told(&*fit.model), told(&*read));
+        assert_eq!(describe(&*fit.model), describe(&*read));
         // Without pairs of labels beliefs are those of training, so the last loss is that of the
         // model.
         if !matches!(learner.typetag_name(), "virtual-evidence-boosting") {
