@@ -1,9 +1,15 @@
 //! Learners: models from labelled data.
 //!
-//! Learners of the likelihood family pair an objective (value and gradient, summed over the data on all cores) with
-//! an optimizer and a penalty; each of the three is one file and knows nothing of the others. Learners of the margin
-//! family go over the data in rounds with one loss-augmented decoder. Inference is asked for through `crf-core`'s trait:
-//! no algorithm of `crf-inference` is named here.
+//! Learners of the likelihood family pair an objective (value and gradient, summed over the data on
+//! all cores) with an optimizer and a penalty; each of the three is one file and knows nothing of
+//! the others. Margin learners pass over the data in rounds with one loss-augmented decoder.
+//! Boosting, hidden Markov models, a neural chain, local baselines and wrappers have rooms of their
+//! own. Inference is used through the traits of `crf-core`: no algorithm of `crf-inference` is
+//! named here.
+//!
+//! Arrows between rooms go one way: `scoring` ← `objectives` ← `training` ← `optimizers` ←
+//! `log_linear` ← {`neural`, `wrappers`}, with `margin`, `boosting`, `generative` and `local`
+//! beside. To follow a training start with `log_linear/mle.rs`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -58,7 +64,8 @@ pub use crate::boosting::logit_boost::LogitBoost;
 pub use crate::boosting::trees::Symbols;
 pub use crate::boosting::virtual_evidence_boosting::VirtualEvidenceBoosting;
 pub use crate::generative::discriminative_hmm::DiscriminativeHmm;
-pub use crate::generative::hmm::{Emission, Hmm, HmmModel};
+pub use crate::generative::hmm::model::HmmModel;
+pub use crate::generative::hmm::{Emission, Hmm};
 #[cfg(feature = "linfa")]
 pub use crate::local::logistic::Logistic;
 #[cfg(feature = "linfa")]
@@ -67,6 +74,7 @@ pub use crate::log_linear::m_estimator::{MEstimator, Reference};
 pub use crate::log_linear::minimisation::Minimisation;
 pub use crate::log_linear::mle::Mle;
 pub use crate::log_linear::pseudo_likelihood::PseudoLikelihood;
+pub use crate::margin::arow::Arow;
 pub use crate::margin::loss::{Loss, Margin};
 pub use crate::margin::passive_aggressive::{PassiveAggressive, Slack};
 pub use crate::margin::perceptron::Perceptron;

@@ -1,7 +1,8 @@
-//! The learners behind linfa's traits: where linfa takes a classifier of rows, a chain can stand.
+//! Adapter: learners behind linfa's traits, so that a chain can stand where linfa takes a
+//! classifier of rows.
 //!
-//! Records are [`Sequences`]: rows of numbers, a position each, and the lengths of the sequences that they are cut into.
-//! Targets are labels of any type that has an order, one for each row.
+//! Records are [`Sequences`]: rows of numbers, one position each, and the lengths of the sequences
+//! that they form. Targets are labels of any ordered type, one per row.
 //!
 //! ```
 //! use crf_inference::ForwardBackward;
@@ -36,19 +37,19 @@ use linfa::dataset::{AsSingleTargets, Records};
 use linfa::traits::{Fit, Predict, PredictInplace};
 use ndarray::{Array1, Array2, ArrayView1};
 
-/// What can go wrong, on either side.
+/// Error of the toolkit or of linfa.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainError {
-    /// The toolkit's.
+    /// Error of the toolkit.
     #[error(transparent)]
     Crf(#[from] Error),
-    /// linfa's.
+    /// Error of linfa.
     #[error(transparent)]
     Linfa(#[from] linfa::Error),
 }
 
-/// Rows of numbers, and how they are cut into sequences.
+/// Rows of numbers, and the lengths of the sequences that they form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sequences {
     rows: Array2<f64>, // [positions × channels]
@@ -56,7 +57,7 @@ pub struct Sequences {
 }
 
 impl Sequences {
-    /// Sequences one behind the other; their lengths must sum to the number of rows.
+    /// Creates consecutive sequences; their lengths must sum to the number of rows.
     pub fn new(rows: Array2<f64>, lengths: Vec<usize>) -> Result<Self> {
         let sum: usize = lengths.iter().sum();
         if sum != rows.nrows() {
@@ -68,10 +69,11 @@ impl Sequences {
         Ok(Sequences { rows, lengths })
     }
 
-    /// The rows as encoded data, with the labels that they have, if any.
+    /// Converts the rows to a dataset, with their labels, if any.
     fn encode(&self, schema: &Arc<Schema>, labels: Option<&[Label]>) -> Result<crf_core::Dataset> {
         let mut data = DatasetBuilder::new(schema.clone());
-        let (mut rows, mut values) = (self.rows.rows().into_iter().enumerate(), Vec::new());
+        let mut rows = self.rows.rows().into_iter().enumerate();
+        let mut values = Vec::new();
         for &length in &self.lengths {
             for (t, row) in rows.by_ref().take(length) {
                 values.clear();
@@ -96,23 +98,24 @@ impl Records for Sequences {
     }
 }
 
-/// A learner with all it needs to learn from rows of numbers.
+/// A learner with everything it needs to learn from rows of numbers.
 #[derive(Debug)]
 pub struct Chain {
     /// The learner.
     pub learner: Box<dyn Learner>,
-    /// How expectations and decodings are computed, in training and afterwards.
+    /// Inference, in training and for predictions.
     pub inference: Arc<dyn Inference>,
-    /// The features: intercepts, transitions and the value of every column, unless changed. Column 0 is the channel `x0`.
+    /// Features: intercepts, transitions and the value of every column, unless changed. Column 0 is
+    /// the channel `x0`.
     pub features: Features,
-    /// Which labelling is predicted.
+    /// Decoding: which labelling is predicted.
     pub decode: Decode,
-    /// Where all randomness comes from.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl Chain {
-    /// A learner with the usual features.
+    /// Creates a learner with the default features.
     pub fn new(learner: impl Learner + 'static, inference: impl Inference + 'static) -> Self {
         let feature = |link, of| FeatureSpec { link, of, pairs: Pairs::All };
         let features = Features(vec![
@@ -154,7 +157,7 @@ impl<C: Ord + Clone, T: AsSingleTargets<Elem = C>> Fit<Sequences, T, ChainError>
     }
 }
 
-/// A trained model with all it needs to label rows of numbers.
+/// A trained model with everything it needs to label rows of numbers.
 #[derive(Debug)]
 pub struct FittedChain<C> {
     model: Box<dyn Model>,
@@ -170,15 +173,15 @@ impl<C: Clone> FittedChain<C> {
         &*self.model
     }
 
-    /// The label of each row, or what is wrong with the rows.
+    /// Predicts the label of each row; an error if the rows do not fit the model.
     pub fn try_predict(&self, x: &Sequences) -> Result<Array1<C>> {
         let n_channels = self.features.schema().channels().len();
         if x.nfeatures() != n_channels {
             return Err(Error::data(format!("expected rows of {n_channels} numbers, got {}", x.nfeatures())));
         }
-        let corpus: EncodedDataset =
+        let encoded: EncodedDataset =
             self.features.encode(Arc::new(x.encode(self.features.schema(), None)?))?;
-        let answers = evaluate(&*self.model, &corpus, &*self.inference, self.decode)?;
+        let answers = evaluate(&*self.model, &encoded, &*self.inference, self.decode)?;
         Ok(answers.predicted.iter().map(|&label| self.classes[label as usize].clone()).collect())
     }
 }

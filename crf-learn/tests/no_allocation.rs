@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use crf_core::{FitContext, Iteration, Learner, Problem, Result, Seed};
 use crf_learn::{
-    CostFunction as _, Form, Lbfgs, LikelihoodObjective, MEstimatorObjective, Objective, Optimizer as _,
-    PassiveAggressive, Penalised, Penalty, Perceptron, Point, PseudoLikelihoodObjective,
+    Arow, CostFunction as _, Form, Lbfgs, LikelihoodObjective, MEstimatorObjective, Objective,
+    Optimizer as _, PassiveAggressive, Penalised, Penalty, Perceptron, Point, PseudoLikelihoodObjective,
     ReferenceDistribution, Ssvm, SsvmSubgradient,
 };
 use crf_testing::problems::{Draw, Encoded, data};
@@ -30,7 +30,8 @@ fn epochs() {
     let encoded =
         Encoded::new(features, data(&Draw { sequences: 300, length: 20, labels: 6, unlabelled: 0, seed: 4 }));
     let ssvm = Ssvm { c: 0.01, iterations: 15, tolerance: 0.0, ..Ssvm::default() };
-    let learners: [Box<dyn Learner>; 3] = [
+    let learners: [Box<dyn Learner>; 4] = [
+        Box::new(Arow { epochs: 15, ..Arow::default() }),
         Box::new(Perceptron { epochs: 15, ..Perceptron::default() }),
         Box::new(PassiveAggressive { epochs: 15, ..PassiveAggressive::default() }),
         Box::new(SsvmSubgradient(ssvm)),

@@ -134,15 +134,14 @@ impl<'a> EdgeScores<'a> {
         Tables { values, starts, of_edge: EdgeTables::Each(of_edge), version: Tables::new_version() }
     }
 
-    /// Adds `step` to the weights of the features that the labelling `to` has on the edges of
-    /// sequence `i`, subtracts it from those of `from`, and calls `changed` with each of these
-    /// features and the change of its weight.
+    /// Adds `step(k)` to the weight of each transition feature `k` that `to` has on the edges of sequence `i`, and subtracts
+    /// it from those that `from` has; calls `changed` with each of these features and the change of its weight.
     pub fn shift(
         &mut self,
         i: usize,
         from: &[Label],
         to: &[Label],
-        step: f64,
+        step: impl Fn(usize) -> f64,
         mut changed: impl FnMut(usize, f64),
     ) {
         let EdgeScores { encoded, features, .. } = *self;
@@ -153,11 +152,12 @@ impl<'a> EdgeScores<'a> {
             if from[u] == to[u] && from[v] == to[v] {
                 continue;
             }
-            for (labels, step) in [(from, -step), (to, step)] {
+            for (labels, sign) in [(from, -1.0), (to, 1.0)] {
                 let pair = labels[u] * shape.card(v) as u32 + labels[v];
                 let weights = &mut self.weights;
                 let mut add = |g, value: f64| {
                     let k = features.find(g, pair)?;
+                    let step = sign * step(k);
                     weights[k] += step * value;
                     changed(k, step * value);
                     Some(step * value * value)

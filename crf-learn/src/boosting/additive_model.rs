@@ -10,33 +10,35 @@ use crate::boosting::node_scores::{RelationTables, outcome, relations};
 use crate::boosting::trees::Attributes;
 use crate::boosting::weak_learner::{Question, WeakLearner};
 
-/// A field on any graph whose node scores are sums of functions of single attributes, and whose edges have one table for each
-/// relation: what boosting with stumps comes to.
+/// Additive model of a field on any graph: node scores are sums of functions of single attributes,
+/// and each relation has one table. It is the result of boosting with stumps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AdditiveModel {
     map: Arc<FeatureMap>,
     attributes: Attributes,
-    base: Vec<Vec<f64>>,   // [kinds] what all nodes of a kind have in common
-    scores: Vec<Vec<f64>>, // [attributes] bin, then label; empty where nothing looks at it
+    base: Vec<Vec<f64>>,   // [kinds] scores that all nodes of a kind have in common
+    scores: Vec<Vec<f64>>, // [attributes] bin, then label; empty for unused attributes
     tables: Vec<Vec<f64>>, // [relations] tail label, then head label
     entered: Vec<Entry>,   // [rounds]
 }
 
-/// What a round added.
+/// Record of a round: its question and its gain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Entry {
-    looks: Question,
+    #[serde(rename = "looks")]
+    question: Question,
     gain: f64,
 }
 
 impl AdditiveModel {
-    /// The model of some weak learners.
+    /// Creates the model of some weak learners.
     pub(crate) fn new(map: Arc<FeatureMap>, attributes: Attributes, weak: &[WeakLearner]) -> Self {
-        let (mut scores, mut tables) = (vec![Vec::new(); attributes.len()], RelationTables::new(&map));
+        let mut scores = vec![Vec::new(); attributes.len()];
+        let mut tables = RelationTables::new(&map);
         let mut base: Vec<Vec<f64>> =
             map.schema().kinds().iter().map(|kind| vec![0.0; kind.labels.len()]).collect();
-        for WeakLearner { looks, values, .. } in weak {
-            match *looks {
+        for WeakLearner { question, values, .. } in weak {
+            match *question {
                 Question::Nothing { kind } => {
                     base[usize::from(kind)].iter_mut().zip(values).for_each(|(base, value)| *base += value);
                 }
@@ -45,8 +47,11 @@ impl AdditiveModel {
                     let n = map.schema().n_labels(attributes.kind(a, map.state()));
                     scores[a].resize(attributes.n_bins(a) * n, 0.0);
                     for (bin, scores) in (0..).zip(scores[a].chunks_mut(n)) {
-                        let at = outcome(bin, cut) * n;
-                        scores.iter_mut().zip(&values[at..at + n]).for_each(|(score, value)| *score += value);
+                        let start = outcome(bin, cut) * n;
+                        scores
+                            .iter_mut()
+                            .zip(&values[start..start + n])
+                            .for_each(|(score, value)| *score += value);
                     }
                 }
                 Question::Relation { relation, head } => {
@@ -58,37 +63,37 @@ impl AdditiveModel {
         }
         let tables =
             tables.starts.windows(2).map(|range| tables.values[range[0]..range[1]].to_vec()).collect();
-        let chosen = weak.iter().filter(|weak| !matches!(weak.looks, Question::Nothing { .. }));
-        let entered = chosen.map(|&WeakLearner { looks, gain, .. }| Entry { looks, gain }).collect();
+        let chosen = weak.iter().filter(|weak| !matches!(weak.question, Question::Nothing { .. }));
+        let entered = chosen.map(|&WeakLearner { question, gain, .. }| Entry { question, gain }).collect();
         AdditiveModel { map, attributes, base, scores, tables, entered }
     }
 
-    /// The same with other tables, one for each relation, by the tail's label and then the head's.
+    /// Replaces the tables, one for each relation, by the label of the tail, then of the head.
     pub(crate) fn with_tables(self, tables: Vec<Vec<f64>>) -> Self {
         AdditiveModel { tables, ..self }
     }
 
-    /// The state functions of the attributes that a round looked at, ascending.
+    /// State functions of the attributes that rounds used, ascending.
     pub(crate) fn functions(&self) -> Vec<u32> {
-        let looked = self.entered.iter().filter_map(|entry| match entry.looks {
+        let used = self.entered.iter().filter_map(|entry| match entry.question {
             Question::Attribute { attribute, .. } => Some(self.attributes.functions(attribute as usize)),
             Question::Nothing { .. } | Question::Relation { .. } => None,
         });
-        let mut functions: Vec<u32> = looked.flatten().copied().collect();
+        let mut functions: Vec<u32> = used.flatten().copied().collect();
         functions.sort_unstable();
         functions.dedup();
         functions
     }
 
-    /// What each round added, in words: an attribute, or a relation with the end that looks.
+    /// Description and gain of each round: an attribute, or a relation with the end that is scored.
     pub fn entered(&self) -> impl Iterator<Item = (String, f64)> + '_ {
-        let (links, schema) = (self.map.state(), self.map.schema());
-        self.entered.iter().map(move |&Entry { looks, gain }| {
-            let name = match looks {
+        let (features, schema) = (self.map.state(), self.map.schema());
+        self.entered.iter().map(move |&Entry { question, gain }| {
+            let name = match question {
                 Question::Attribute { attribute, cut: Some(cut) } if cut > 0 => {
-                    self.attributes.below(attribute as usize, cut, false, links)
+                    self.attributes.below(attribute as usize, cut, false, features)
                 }
-                Question::Attribute { attribute, .. } => self.attributes.name(attribute as usize, links),
+                Question::Attribute { attribute, .. } => self.attributes.name(attribute as usize, features),
                 Question::Nothing { kind } => schema.kinds()[usize::from(kind)].name.clone(),
                 Question::Relation { relation, head } => {
                     let name = &schema.relations()[usize::from(relation)].name;
@@ -100,16 +105,16 @@ impl AdditiveModel {
     }
 
     fn fits(&self) -> bool {
-        let (links, schema) = (self.map.state(), self.map.schema());
+        let (features, schema) = (self.map.state(), self.map.schema());
         let scores = |(a, scores): (usize, &Vec<f64>)| {
-            let len = self.attributes.n_bins(a) * schema.n_labels(self.attributes.kind(a, links));
+            let len = self.attributes.n_bins(a) * schema.n_labels(self.attributes.kind(a, features));
             scores.is_empty() || scores.len() == len
         };
         let table = |(r, table): (usize, &Vec<f64>)| {
             let (rows, columns) = schema.table_shape(r as u16);
             table.len() == rows * columns
         };
-        let entry = |entry: &Entry| match entry.looks {
+        let entry = |entry: &Entry| match entry.question {
             Question::Attribute { attribute, cut } => {
                 let a = attribute as usize;
                 a < self.attributes.len() && cut.is_none_or(|cut| (cut as usize) < self.attributes.n_bins(a))
@@ -138,7 +143,7 @@ impl Model for AdditiveModel {
         let mut tables = RelationTables::new(&self.map);
         tables.values = self.tables.concat();
         let default = (0..self.attributes.len()).map(|a| self.attributes.default_bin(a)).collect();
-        Ok(Box::new(Bound { model: self, x, tables, relations: relations(x), default }))
+        Ok(Box::new(BoundAdditive { model: self, x, tables, relations: relations(x), default }))
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
@@ -147,7 +152,7 @@ impl Model for AdditiveModel {
         if self.fits() { Ok(()) } else { Err(Error::data("the scores of the model do not fit its features")) }
     }
 
-    /// What entered in each round, and then the scores of pairs of labels.
+    /// Reports the question of each round, then the scores of pairs of labels.
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
         let mut all: Vec<(String, f64)> = self
             .entered()
@@ -170,8 +175,8 @@ impl Model for AdditiveModel {
     }
 }
 
-/// A model and the corpus whose sequences are scored.
-struct Bound<'a> {
+/// An additive model bound to a dataset.
+struct BoundAdditive<'a> {
     model: &'a AdditiveModel,
     x: &'a EncodedDataset,
     tables: RelationTables,
@@ -179,16 +184,16 @@ struct Bound<'a> {
     default: Vec<u32>, // [attributes]
 }
 
-impl Bound<'_> {
-    /// What attribute `a` gives the labels of a node when it is in a bin.
-    fn of(&self, a: usize, bin: u32, n: usize) -> &[f64] {
+impl BoundAdditive<'_> {
+    /// Scores of the labels of a node whose attribute `a` is in a bin.
+    fn bin_scores(&self, a: usize, bin: u32, n: usize) -> &[f64] {
         self.model.scores[a].get(bin as usize * n..(bin as usize + 1) * n).unwrap_or_default()
     }
 }
 
-impl BoundModel for Bound<'_> {
+impl BoundModel for BoundAdditive<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let Bound { model: AdditiveModel { map, attributes, .. }, x, .. } = self;
+        let BoundAdditive { model: AdditiveModel { map, attributes, .. }, x, .. } = self;
         let (shape, start) = (x.data().shape(i), x.data().range(i).start);
         let node: &mut Vec<f64> = scratch.get();
         node.clear();
@@ -200,16 +205,16 @@ impl BoundModel for Bound<'_> {
             let mut add = |values: &[f64], sign: f64| {
                 scores.iter_mut().zip(values).for_each(|(score, value)| *score += sign * value);
             };
-            // All attributes are in their default bins but those that are listed.
+            // All attributes are in their default bins, except the listed ones.
             for a in (0..attributes.len()).filter(|&a| attributes.kind(a, map.state()) == kind) {
-                add(self.of(a, self.default[a], n), 1.0);
+                add(self.bin_scores(a, self.default[a], n), 1.0);
             }
             for (a, bin) in attributes.row(x, start + t) {
                 let a = a as usize;
-                add(self.of(a, self.default[a], n), -1.0);
-                add(self.of(a, bin, n), 1.0);
+                add(self.bin_scores(a, self.default[a], n), -1.0);
+                add(self.bin_scores(a, bin, n), 1.0);
             }
         }
-        Potentials::new(shape, node, self.tables.of(&self.relations[i]))
+        Potentials::new(shape, node, self.tables.tables(&self.relations[i]))
     }
 }

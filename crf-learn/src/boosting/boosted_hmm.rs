@@ -3,20 +3,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::boosting::logit_boost::LogitBoost;
-use crate::boosting::weak_learner::tied;
+use crate::boosting::node_scores::modelled_relations;
 use crate::objectives::labels::all_labels;
 
-/// A hidden Markov model over a boosted classifier of positions (Subramanya, Raj, Bilmes & Fox 2006, with LogitBoost).
+/// A hidden Markov model over a boosted classifier of positions (Subramanya, Raj, Bilmes & Fox
+/// 2006, with LogitBoost).
 ///
-/// LogitBoost's p(y | x) takes the place of emissions, p(x | y) ∝ p(y | x)/p(y), and transitions are counted. On a chain the
-/// joint score is then Σ_t log p(y_t | x_t) + Σ_t log [p(y_{t−1}, y_t)/(p(y_{t−1}) p(y_t))]: what neighbours know of each
-/// other, whatever their direction. So on any graph each relation with a transition feature has that as its table.
+/// The p(y | x) of LogitBoost takes the place of emissions, p(x | y) ∝ p(y | x)/p(y), and
+/// transitions are counted. On a chain the joint score is then Σ_t log p(y_t | x_t) + Σ_t log
+/// [p(y_{t−1}, y_t)/(p(y_{t−1}) p(y_t))]: the pointwise mutual information of neighbours, which has
+/// no direction. So on any graph each relation with a transition feature has that as its table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BoostedHmm {
-    /// The classifier of positions.
+    /// Classifier of positions.
     pub local: LogitBoost,
-    /// Added to how often each pair of labels is seen; above 0.
+    /// Pseudo-count, added to the count of each pair of labels; above 0.
     pub smoothing: f64,
 }
 
@@ -49,7 +51,7 @@ impl Learner for BoostedHmm {
 }
 
 impl BoostedHmm {
-    /// log [p(y′, y)/(p(y′) p(y))] of each relation, by counting.
+    /// Table log [p(y′, y)/(p(y′) p(y))] of each relation, by counting.
     fn tables(&self, problem: &Problem<'_>, truth: &[Label]) -> Vec<Vec<f64>> {
         let (map, data): (&FeatureMap, _) = (problem.map, problem.train.data());
         let shape = |relation: usize| map.schema().table_shape(relation as u16);
@@ -63,19 +65,19 @@ impl BoostedHmm {
                 tables[relation][truth[u] as usize * shape(relation).1 + truth[v] as usize] += data.weight(i);
             }
         }
-        let tied: Vec<u16> = tied(map).collect();
+        let modelled: Vec<u16> = modelled_relations(map).collect();
         for (relation, table) in tables.iter_mut().enumerate() {
             let (tails, heads) = shape(relation);
-            if !tied.contains(&(relation as u16)) {
+            if !modelled.contains(&(relation as u16)) {
                 table.fill(0.0);
                 continue;
             }
-            let of_tail: Vec<f64> = table.chunks(heads).map(|row| row.iter().sum()).collect();
-            let of_head: Vec<f64> =
+            let tail_counts: Vec<f64> = table.chunks(heads).map(|row| row.iter().sum()).collect();
+            let head_counts: Vec<f64> =
                 (0..heads).map(|k| (0..tails).map(|d| table[d * heads + k]).sum()).collect();
-            let all: f64 = of_tail.iter().sum();
+            let all: f64 = tail_counts.iter().sum();
             for (pair, count) in table.iter_mut().enumerate() {
-                *count = (*count * all / (of_tail[pair / heads] * of_head[pair % heads])).ln();
+                *count = (*count * all / (tail_counts[pair / heads] * head_counts[pair % heads])).ln();
             }
         }
         tables

@@ -19,59 +19,64 @@ use crate::boosting::gradient_tree_boosting::pseudo_likelihood_loss::{Ahead, Pse
 use crate::boosting::rounds::{Ensemble, Round, boost};
 use crate::boosting::trees::{Attributes, Binned, Grower, Memory, Symbols, Tree, Weighing};
 
-/// Chains whose scores are sums of regression trees, by gradient boosting (Dietterich, Ashenfelter & Bulatov 2004).
+/// Gradient tree boosting: chains whose scores are sums of regression trees (Dietterich,
+/// Ashenfelter & Bulatov 2004).
 ///
-/// In each round one tree for each label is fitted to the slopes of the loss with respect to the scores F(y′, y, X), by weighted
-/// least squares. Trees ask about the observation functions of state features, of which those that exclude each other
-/// are one symbol: `{ type = "lag", of = "equals", by = [-1, 0, 1] }` is a window of three symbols. If there is any
-/// transition feature, whatever it looks at, trees may ask for the label before too; without, they classify positions by
-/// themselves. Numbers are cut into bins of about the same number of values.
+/// In each round one tree for each label is fitted to the gradient of the loss with respect to the
+/// scores F(y′, y, X), by weighted least squares. Trees ask about the observation functions of
+/// state features, of which those that exclude each other are one symbol: `{ type = "lag", of =
+/// "equals", by = [-1, 0, 1] }` is a window of three symbols. If there is any transition feature,
+/// whatever its function, trees may ask for the previous label too; without, they classify single
+/// positions. Numbers are cut into bins of about the same number of values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientTreeBoosting {
-    /// What is minimised.
+    /// Loss that is minimised.
     pub gradient: Gradient,
-    /// How many trees each label gets at most; at least 1.
+    /// Maximum number of trees of each label; at least 1.
     pub rounds: u32,
-    /// What the values of leaves are multiplied by; above 0 and at most 1.
+    /// Factor of the values of leaves; above 0 and at most 1.
     pub shrinkage: f64,
-    /// How the values of leaves follow from slopes.
+    /// Values of leaves, given the gradient.
     pub leaf: Leaf,
-    /// λ of (λ/2)·value² on the value of each leaf; at least 0.
+    /// λ of the penalty (λ/2)·value² on each leaf; at least 0.
     pub l2: f64,
-    /// How many questions lead to a leaf at most; from 1 to 64.
+    /// Maximum number of questions on the way to a leaf; from 1 to 64.
     pub depth: u32,
-    /// How many leaves a tree has at most; at least 2. Of the splits of one level, the best are made.
+    /// Maximum number of leaves of a tree; at least 2. Of the splits of one level, the best are
+    /// made.
     pub leaves: usize,
-    /// The least sum of curvatures, or number of pairs of a position and a label before, that a leaf may have; at least 0.
+    /// Minimum weight of a leaf: sum of its curvatures, or number of its pairs of a position and a
+    /// previous label; at least 0.
     pub min_weight: f64,
-    /// Which questions are asked about symbols, and about the label before.
+    /// Questions about symbols, and about the previous label.
     pub symbols: Symbols,
-    /// Into how many bins the values of a number are cut at most; from 2 to 65536.
+    /// Maximum number of bins that the values of a number are cut into; from 2 to 65536.
     pub bins: usize,
-    /// The share of positions that a round looks at; above 0 and at most 1.
+    /// Fraction of the positions that a round uses, drawn anew; above 0 and at most 1.
     pub rows: f64,
-    /// The share of attributes that a tree may ask about; above 0 and at most 1.
+    /// Fraction of the attributes that a tree may ask about, drawn anew; above 0 and at most 1.
     pub columns: f64,
-    /// With validation data: stop after so many rounds in a row in which the loss did not fall there, and keep the rounds
-    /// up to the one where it was lowest; 0 does not look at them.
+    /// Early stopping: rounds without improvement on the validation data (in the loss) before
+    /// stopping; the rounds up to the best one are kept. 0 disables it.
     pub patience: u32,
 }
 
-/// What gradient tree boosting minimises.
+/// Loss of gradient tree boosting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gradient {
-    /// −log p(Y | X); a round costs forward-backward and L² numbers a position.
+    /// −log p(Y | X); a round costs forward-backward and L² numbers per position.
     #[default]
     Likelihood,
-    /// −Σ_t log p(y_t | y_{t−1}, y_{t+1}, X); a round costs L numbers a position.
+    /// −Σ_t log p(y_t | y_{t−1}, y_{t+1}, X); a round costs L numbers per position.
     PseudoLikelihood,
-    /// The same with the slopes of Dietterich and Ashenfelter's poster, which leave out that F_t(y′, y_t) is part of the
-    /// patch of t − 1 as well; they are not those of any loss.
+    /// The same with the gradient of the poster of Dietterich and Ashenfelter, which omits that
+    /// F_t(y′, y_t) is also part of the patch of t − 1; it is not the gradient of any loss.
     Poster,
-    /// −Σ_t log p(y_t | y_{t−1}, X): what comes after is not looked at. With the inference `forward-backward` and `beam = 1`, which
-    /// takes one label after the other, this is the recurrent sliding window that the poster is compared with.
+    /// −Σ_t log p(y_t | y_{t−1}, X), which does not look ahead. With the inference
+    /// `forward-backward` and `beam = 1`, which decides one label after the other, this is the
+    /// recurrent sliding window that the poster compares with.
     Recurrent,
 }
 
@@ -152,8 +157,7 @@ impl GradientTreeBoosting {
     ) -> Result<(Trace, Vec<Tree>)> {
         let n_labels = problem.map.schema().n_labels(0);
         let valid = problem.valid.filter(|_| self.patience > 0);
-        let valid =
-            valid.map(|valid| self.functional(&Problem { train: valid, ..*problem }, attributes, asks));
+        let valid = valid.map(|valid| self.loss(&Problem { train: valid, ..*problem }, attributes, asks));
         let grower = Grower {
             attributes,
             binned: &Binned::new(attributes, problem.train),
@@ -166,7 +170,7 @@ impl GradientTreeBoosting {
             learner: self,
             seed: run.seed,
             grower,
-            train: self.functional(problem, attributes, asks)?,
+            train: self.loss(problem, attributes, asks)?,
             valid: valid.transpose()?,
             n_labels,
             sampled: vec![true; problem.train.data().n_positions()],
@@ -180,7 +184,8 @@ impl GradientTreeBoosting {
         Ok((trace, growing.trees))
     }
 
-    fn functional<'a>(
+    /// Loss of a problem, with all scores 0.
+    fn loss<'a>(
         &self,
         problem: &Problem<'a>,
         attributes: &'a Attributes,
@@ -196,7 +201,7 @@ impl GradientTreeBoosting {
     }
 }
 
-/// The trees so far, and all that the next ones need.
+/// Trees so far, and all that the next ones need.
 struct Trees<'a> {
     learner: &'a GradientTreeBoosting,
     seed: Seed,
@@ -207,11 +212,11 @@ struct Trees<'a> {
     sampled: Vec<bool>,           // [positions]
     trees: Vec<Tree>,             // [rounds × labels]
     size: usize,                  // leaves of all trees
-    memories: Mutex<Vec<Memory>>, // those that nobody uses at present
+    memories: Mutex<Vec<Memory>>, // those not in use
 }
 
 impl Trees<'_> {
-    /// The tree of label `k`, and the squared length of its slopes.
+    /// Grows the tree of label `k`; also returns the squared norm of its gradient.
     fn grow(&self, seed: &Seed, k: usize) -> (Tree, f64) {
         let taken = self.memories.lock().expect("no thread fails with the lock").pop();
         let mut memory = taken.unwrap_or_default();

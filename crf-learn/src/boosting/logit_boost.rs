@@ -5,23 +5,24 @@ use serde::{Deserialize, Serialize};
 use crate::boosting::additive_model::AdditiveModel;
 use crate::boosting::virtual_evidence_boosting::{VirtualEvidenceBoosting, check, fit};
 
-/// Stumps for positions by themselves, by LogitBoost (Friedman, Hastie & Tibshirani 2000, algorithm 6).
+/// LogitBoost: stumps for single positions (Friedman, Hastie & Tibshirani 2000, algorithm 6).
 ///
-/// It is `virtual-evidence-boosting` without any neighbour: transition features do not concern it.
+/// It is `virtual-evidence-boosting` without neighbours: transition features have no effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogitBoost {
-    /// How many weak learners there are at most; at least 1.
+    /// Maximum number of weak learners; at least 1.
     pub rounds: u32,
-    /// What the values of weak learners are multiplied by; above 0 and at most 1.
+    /// Factor of the values of weak learners; above 0 and at most 1.
     pub shrinkage: f64,
-    /// Into how many bins the values of a number are cut at most, which gives the thresholds of stumps; from 2 to 65536.
+    /// Maximum number of bins that the values of a number are cut into, which gives the thresholds
+    /// of stumps; from 2 to 65536.
     pub bins: usize,
-    /// Stop once no weak learner is expected to lower the loss by as much, in units of log likelihood; at least 0, which adds what is
-    /// left by chance until all rounds are done.
+    /// Minimum gain: stop when no weak learner is expected to lower the loss by this much, in units
+    /// of log likelihood; at least 0. With 0 rounds go on with weak learners that fit chance.
     pub min_gain: f64,
-    /// With validation data: stop after so many rounds in a row in which the loss did not fall there, and keep the rounds
-    /// up to the one where it was lowest; 0 does not look at them.
+    /// Early stopping: rounds without improvement on the validation data (in the loss) before
+    /// stopping; the rounds up to the best one are kept. 0 disables it.
     pub patience: u32,
 }
 
@@ -42,7 +43,8 @@ impl LogitBoost {
         VirtualEvidenceBoosting { rounds, sweeps, shrinkage, bins, min_gain, patience }
     }
 
-    /// The field without ties, and how it came about, for a learner of the given tag.
+    /// Boosts for a learner of the given tag; returns the model, whose edges tie nothing, and the
+    /// trace.
     pub(crate) fn boost(
         &self,
         tag: &'static str,
@@ -52,7 +54,8 @@ impl LogitBoost {
         fit(&self.stumps(), tag, false, problem, run)
     }
 
-    /// The state functions that the weak learners look at, ascending: what boosting selects for another learner.
+    /// State functions that the weak learners look at, ascending: the selection of features that
+    /// boosting makes for another learner.
     pub fn select(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Vec<u32>> {
         Ok(self.boost("logit-boost", problem, run)?.0.functions())
     }

@@ -1,37 +1,39 @@
 use crf_core::{FitContext, Iteration, Result, Stop, Trace};
 
-use crate::training::patience::Patience;
+use crate::training::early_stopping::Patience;
 
-/// Something that grows by one weak learner, or one for each label, in a round.
+/// An ensemble that grows by one weak learner, or one for each label, in a round.
 pub(crate) trait Ensemble {
-    /// Adds the next weak learners.
+    /// Adds the weak learners of the next round.
     fn round(&mut self, round: u32) -> Result<Round>;
 }
 
-/// What a round came to.
+/// Result of a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
-    /// The loss after it.
+    /// Loss after the round.
     pub(crate) objective: f64,
-    /// The length of its slope before.
+    /// Norm of the gradient of the loss before the round.
     pub(crate) gradient_norm: f64,
-    /// How many parameters there are by now.
+    /// Number of parameters so far.
     pub(crate) size: usize,
-    /// The loss on the validation data, where they are watched.
+    /// Loss on the validation data, if these are watched.
     pub(crate) holdout: Option<f64>,
-    /// Whether there is nothing left to add.
+    /// True if there is nothing left to add.
     pub(crate) done: bool,
 }
 
-/// Lets an ensemble grow for so many rounds, or until the loss on its validation data has not fallen for `patience` of them; gives
-/// the trace and how many rounds are to be kept.
+/// Grows an ensemble for at most `rounds` rounds, or until the loss on its validation data has not
+/// fallen for `patience` of them. Returns the trace and the number of rounds to keep.
 pub(crate) fn boost(
     ensemble: &mut dyn Ensemble,
     rounds: u32,
     patience: u32,
     run: &mut FitContext<'_>,
 ) -> Result<(Trace, usize)> {
-    let (mut patience, mut iterations, mut best) = (Patience::new(patience), Vec::new(), 0);
+    let mut patience = Patience::new(patience);
+    let mut iterations = Vec::new();
+    let mut best = 0;
     let stop = loop {
         let round = iterations.len() as u32 + 1;
         let Round { objective, gradient_norm, size, holdout, done } = ensemble.round(round)?;

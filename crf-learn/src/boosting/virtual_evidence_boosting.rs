@@ -3,40 +3,45 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::boosting::additive_model::AdditiveModel;
+use crate::boosting::candidate_pool::CandidatePool;
 use crate::boosting::node_scores::{NodeScores, RelationTables};
 use crate::boosting::rounds::{Ensemble, Round, boost};
 use crate::boosting::trees::{Attributes, Binned};
-use crate::boosting::weak_learner::{CandidatePool, Question, WeakLearner, finite};
+use crate::boosting::weak_learner::{Question, WeakLearner, finite};
 
-/// Boosting of fields on any graph, with what neighbours say about themselves as evidence (Liao, Choudhury, Fox & Kautz 2007).
+/// Virtual evidence boosting: boosting of fields on any graph, with messages of neighbours as
+/// evidence (Liao, Choudhury, Fox & Kautz 2007).
 ///
-/// In each round one weak learner is added: a stump on a number, a value for each symbol, or a table of scores for the pairs of
-/// labels that a relation joins. All are in one pool, and the one with the least weighted squared error enters, neighbours
-/// being counted by the λ messages of belief propagation; so it learns which relations matter. Relations take part for which
-/// there is a transition feature, each from both ends. With more than two labels a weak learner has a value for each (Friedman,
-/// Hastie & Tibshirani 2000, algorithm 6).
+/// Each round adds one weak learner: a stump on a number, a value for each symbol, or a table of
+/// scores for the pairs of labels that a relation joins. All are in one pool, and the one with the
+/// least weighted squared error enters, neighbours being counted by the λ messages of belief
+/// propagation; so it learns which relations matter. Relations take part if there is a transition
+/// feature for them, each from both ends. With more than two labels a weak learner has a value for
+/// each (Friedman, Hastie & Tibshirani 2000, algorithm 6).
 ///
-/// Other than in the paper, what is learnt from several neighbours by one relation is divided by their number, since their ties
-/// share a table: by eq. 9 alone steps go too far, and on graphs with several relations the loss ends up rising. With an
-/// intercept, each round first adds the best constant, so that no weak learner is chosen for what is the same everywhere. The
-/// rounds up to the lowest loss are kept where messages are passed.
+/// Deviations from the paper: what is learnt from several neighbours by one relation is divided by
+/// their number, since they share a table; by eq. 9 alone steps go too far, and on graphs with
+/// several relations the loss ends up rising. With an intercept, each round first adds the best
+/// constant, so that no weak learner is chosen for what is the same everywhere. Where messages are
+/// passed, the rounds up to the lowest loss are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VirtualEvidenceBoosting {
-    /// How many weak learners there are at most; at least 1.
+    /// Maximum number of weak learners; at least 1.
     pub rounds: u32,
-    /// How often messages are passed in a round; at least 1.
+    /// Passes of messages per round; at least 1.
     pub sweeps: u32,
-    /// What the values of weak learners are multiplied by; above 0 and at most 1.
+    /// Factor of the values of weak learners; above 0 and at most 1.
     pub shrinkage: f64,
-    /// Into how many bins the values of a number are cut at most, which gives the thresholds of stumps; from 2 to 65536.
+    /// Maximum number of bins that the values of a number are cut into, which gives the thresholds
+    /// of stumps; from 2 to 65536.
     pub bins: usize,
-    /// Stop once no weak learner is expected to lower the loss by as much, by the squared error that it is chosen by; at least 0,
-    /// which adds what is left by chance until all rounds are done. In units of log likelihood: with some tens of attributes, 5
-    /// is what chance hardly comes to.
+    /// Minimum gain: stop when no weak learner is expected to lower the loss by this much, in units
+    /// of log likelihood; at least 0. With 0 rounds go on with weak learners that fit chance; with
+    /// some tens of attributes, chance hardly reaches 5.
     pub min_gain: f64,
-    /// With validation data: stop after so many rounds in a row in which the loss did not fall there, and keep the rounds
-    /// up to the one where it was lowest; 0 does not look at them.
+    /// Early stopping: rounds without improvement on the validation data (in the loss) before
+    /// stopping; the rounds up to the best one are kept. 0 disables it.
     pub patience: u32,
 }
 
@@ -73,18 +78,18 @@ impl Learner for VirtualEvidenceBoosting {
 }
 
 /// Rejects settings that can never work.
-pub(crate) fn check(of: &VirtualEvidenceBoosting) -> Result<()> {
-    require(of.rounds > 0, "rounds", "at least 1", of.rounds)?;
-    let share = of.shrinkage > 0.0 && of.shrinkage <= 1.0;
-    require(share, "shrinkage", "above 0 and at most 1", of.shrinkage)?;
-    let gain = of.min_gain.is_finite() && of.min_gain >= 0.0;
-    require(gain, "min_gain", "a finite number of at least 0", of.min_gain)?;
-    require((2..=1 << 16).contains(&of.bins), "bins", "from 2 to 65536", of.bins)
+pub(crate) fn check(settings: &VirtualEvidenceBoosting) -> Result<()> {
+    require(settings.rounds > 0, "rounds", "at least 1", settings.rounds)?;
+    let share = settings.shrinkage > 0.0 && settings.shrinkage <= 1.0;
+    require(share, "shrinkage", "above 0 and at most 1", settings.shrinkage)?;
+    let gain = settings.min_gain.is_finite() && settings.min_gain >= 0.0;
+    require(gain, "min_gain", "a finite number of at least 0", settings.min_gain)?;
+    require((2..=1 << 16).contains(&settings.bins), "bins", "from 2 to 65536", settings.bins)
 }
 
-/// Boosts with neighbours as evidence, or without.
+/// Boosts with messages of neighbours as evidence, or without.
 pub(crate) fn fit(
-    of: &VirtualEvidenceBoosting,
+    settings: &VirtualEvidenceBoosting,
     tag: &'static str,
     neighbours: bool,
     problem: &Problem<'_>,
@@ -97,8 +102,8 @@ pub(crate) fn fit(
     if problem.forbidden.is_some() {
         return refuse("takes no constraints in training; `mle` does");
     }
-    let attributes = Attributes::new(problem.map.state(), problem.train, of.bins);
-    let (trace, weak) = grow(of, tag, neighbours, problem, &attributes, run)?;
+    let attributes = Attributes::new(problem.map.state(), problem.train, settings.bins);
+    let (trace, weak) = grow(settings, tag, neighbours, problem, &attributes, run)?;
     let model = AdditiveModel::new(problem.map.clone(), attributes, &weak);
     for (round, (name, gain)) in (1..).zip(model.entered()) {
         tracing::debug!(tag, round, name, gain, "entered");
@@ -107,7 +112,7 @@ pub(crate) fn fit(
 }
 
 fn grow(
-    of: &VirtualEvidenceBoosting,
+    settings: &VirtualEvidenceBoosting,
     tag: &'static str,
     neighbours: bool,
     problem: &Problem<'_>,
@@ -117,17 +122,17 @@ fn grow(
     let binned = Binned::new(attributes, problem.train);
     let pool = CandidatePool::new(attributes, &binned, problem.map, neighbours);
     let passing = (!pool.ends.is_empty()).then_some(problem.inference);
-    let field = |x| NodeScores::new(x, passing, of.sweeps, tag);
-    let valid = problem.valid.filter(|_| of.patience > 0);
-    let valid = valid.map(|x| Ok::<_, Error>((field(x)?, Binned::new(attributes, x)))).transpose()?;
-    let links = problem.map.state();
-    let intercepts = (0..links.n_observations() as u32).filter(|&g| links.is_constant(g));
-    let mut kinds: Vec<u16> = intercepts.map(|g| links.scope(g)).collect();
+    let node_scores = |x| NodeScores::new(x, passing, settings.sweeps, tag);
+    let valid = problem.valid.filter(|_| settings.patience > 0);
+    let valid = valid.map(|x| Ok::<_, Error>((node_scores(x)?, Binned::new(attributes, x)))).transpose()?;
+    let features = problem.map.state();
+    let intercepts = (0..features.n_observations() as u32).filter(|&g| features.is_constant(g));
+    let mut kinds: Vec<u16> = intercepts.map(|g| features.scope(g)).collect();
     kinds.dedup();
     let mut stumps = Stumps {
-        shrinkage: of.shrinkage,
-        min_gain: of.min_gain,
-        train: field(problem.train)?,
+        shrinkage: settings.shrinkage,
+        min_gain: settings.min_gain,
+        train: node_scores(problem.train)?,
         valid,
         tables: RelationTables::new(problem.map),
         pool,
@@ -135,11 +140,11 @@ fn grow(
         weak: Vec::new(),
         ends: Vec::new(),
     };
-    let watches_itself = passing.is_some() && stumps.valid.is_none();
+    let keeps_best_round = passing.is_some() && stumps.valid.is_none();
     stumps.train.evaluate(&stumps.tables)?;
-    let (trace, mut best) = boost(&mut stumps, of.rounds, of.patience, run)?;
-    if watches_itself {
-        // Messages go round in circles on graphs, and strong ties can make them undo what was gained.
+    let (trace, mut best) = boost(&mut stumps, settings.rounds, settings.patience, run)?;
+    if keeps_best_round {
+        // Messages run in cycles on graphs, and strong potentials can make them undo what was gained.
         let losses = (1..).zip(&trace.iterations).map(|(round, iteration)| (round, iteration.objective));
         best = losses.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(best, |(round, _)| round);
     }
@@ -147,7 +152,7 @@ fn grow(
     Ok((trace, stumps.weak))
 }
 
-/// The weak learners so far, and all that the next one needs.
+/// Weak learners so far, and all that the next one needs.
 struct Stumps<'a> {
     shrinkage: f64,
     min_gain: f64,
@@ -155,9 +160,9 @@ struct Stumps<'a> {
     valid: Option<(NodeScores<'a>, Binned)>,
     tables: RelationTables,
     pool: CandidatePool<'a>,
-    kinds: Vec<u16>, // that have an intercept
+    kinds: Vec<u16>, // kinds of nodes that have an intercept
     weak: Vec<WeakLearner>,
-    ends: Vec<usize>, // [rounds] how many there were after each
+    ends: Vec<usize>, // [rounds] number of weak learners after each
 }
 
 impl Stumps<'_> {
@@ -165,13 +170,13 @@ impl Stumps<'_> {
     fn add(&mut self, mut weak: WeakLearner) {
         let Stumps { train, valid, tables, pool, .. } = self;
         weak.values.iter_mut().for_each(|value| *value *= self.shrinkage);
-        if let Question::Relation { relation, head } = weak.looks {
-            tables.add(relation, head, &weak.values, pool.sides(weak.looks));
+        if let Question::Relation { relation, head } = weak.question {
+            tables.add(relation, head, &weak.values, pool.shape(weak.question));
         }
-        let kind = pool.kind(weak.looks);
+        let kind = pool.kind(weak.question);
         train.add(&weak, pool.attributes, pool.binned, kind);
-        if let Some((field, binned)) = valid {
-            field.add(&weak, pool.attributes, binned, kind);
+        if let Some((scores, binned)) = valid {
+            scores.add(&weak, pool.attributes, binned, kind);
         }
         self.weak.push(weak);
     }
@@ -188,7 +193,7 @@ impl Ensemble for Stumps<'_> {
         let best = finite(self.pool.best(&self.train).ok_or_else(none)?, round)?;
         let gradient_norm = best.gain.sqrt();
         // Half the fall of the squared error, of which symmetric values keep all but one label's share.
-        let n = self.pool.sides(best.looks).1 as f64;
+        let n = self.pool.shape(best.question).1 as f64;
         let done = (n - 1.0) / n * best.gain / 2.0 < self.min_gain;
         if !done {
             self.add(best);
@@ -199,7 +204,7 @@ impl Ensemble for Stumps<'_> {
             objective: train.evaluate(tables)?,
             gradient_norm,
             size: weak.len(),
-            holdout: valid.as_mut().map(|(field, _)| field.evaluate(tables)).transpose()?,
+            holdout: valid.as_mut().map(|(scores, _)| scores.evaluate(tables)).transpose()?,
             done,
         })
     }

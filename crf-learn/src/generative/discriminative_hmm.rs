@@ -6,28 +6,32 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::generative::hmm::{Emission, Hmm, HmmModel, complete_labels, natural};
+use crate::generative::hmm::model::HmmModel;
+use crate::generative::hmm::{Emission, Hmm, complete_labels, natural};
 
-/// A hidden Markov model with Gaussian emissions, trained to make the labels likely given the observations (Vail 2008, §2.7.4).
+/// A hidden Markov model with Gaussian emissions, trained to maximise the likelihood of the labels
+/// given the observations (Vail 2008, §2.7.4).
 ///
-/// It begins with the estimates of `hmm` and goes from parameter to parameter, again and again. Each is moved by a step, up or
-/// down, if that raises log p(Y | X); in iteration j steps have the length `step` / √j. Distributions are normalised after
-/// each step. It is meant to be compared with a CRF of the same features, which gets there in a small part of the time.
+/// Training starts from the estimates of `hmm` and visits all parameters in turn. Each is moved by
+/// a step, up or down, if that raises log p(Y | X); steps of iteration j have the length `step` /
+/// √j. Distributions are normalised after each step. It serves for comparison with a CRF of the
+/// same features, which reaches its optimum in a small fraction of the time.
 ///
-/// Deviations: the thesis does not print its parameters' units. A mean moves in deviations of its Gaussian; probabilities and
-/// deviations are multiplied by exp(± step), so that none can become negative.
+/// Deviations: the thesis does not print the units of its parameters. A mean moves in standard
+/// deviations of its Gaussian; probabilities and standard deviations are multiplied by exp(± step),
+/// so none can become negative.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiscriminativeHmm {
-    /// Added to every count of the estimates that it begins with, as by `hmm`; at least 0.
+    /// Pseudo-count of the initial estimates, as for `hmm`; at least 0.
     pub smoothing: f64,
-    /// Standard deviations are at least this; above 0.
+    /// Minimum of the standard deviations; above 0.
     pub sigma_floor: f64,
-    /// The length of the first steps; above 0. Long ones climb fast and then lead away from where short ones could go on:
-    /// on 72,000 frames of tag, 100 iterations from 0.5 on ended at log p(Y | X) = −1,165, where the CRF has −797 at its
-    /// optimum; in another game 40 iterations came to −905 from 0.1 on and to −866 from 0.05 on.
+    /// Length of the first steps; above 0. Long steps climb fast at first, but end at a lower
+    /// likelihood than short ones reach.
     pub step: f64,
-    /// How often to go over all parameters; it does not end before, since shorter steps may help where longer ones did not.
+    /// Number of passes over all parameters. Training does not end before, since shorter steps may
+    /// help where longer ones did not.
     pub iterations: u32,
 }
 
@@ -43,25 +47,27 @@ crf_core::plugin!("learner", DiscriminativeHmm, "discriminative-hmm", example = 
 #[typetag::serde(name = "discriminative-hmm")]
 impl Learner for DiscriminativeHmm {
     fn check(&self) -> Result<()> {
-        self.beginning().check()?;
+        self.initial().check()?;
         let positive = self.step.is_finite() && self.step > 0.0;
         require(positive, "step", "a finite number above 0", self.step)
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
-        let mut model = self.beginning().estimate(problem.train, problem.map)?;
+        let mut model = self.initial().estimate(problem.train, problem.map)?;
         let mut moved = model.clone();
         let mut parameters = parameters(&model);
         let mut chains = Chains::new(problem)?;
-        let (mut trace, mut evaluations) = (Vec::new(), 0);
+        let mut trace = Vec::new();
+        let mut evaluations = 0;
         let mut stop = Stop::Budget;
         for iteration in 1..=self.iterations {
-            // Scores are made anew, so that the rounding errors of their changes do not add up.
+            // Scores are recomputed, so that the rounding errors of their changes do not add up.
             let before = chains.begin(&model)?;
-            let (mut value, step) = (before, self.step / f64::from(iteration).sqrt());
+            let mut value = before;
+            let step = self.step / f64::from(iteration).sqrt();
             evaluations += 1;
             for (parameter, sign) in &mut parameters {
-                // What helped the last time is tried first.
+                // The direction that helped the last time is tried first.
                 for direction in [*sign, -*sign] {
                     parameter.shift(&mut moved, direction * step, self.sigma_floor);
                     let got = chains.try_change(*parameter, &model, &moved)?;
@@ -97,13 +103,13 @@ impl Learner for DiscriminativeHmm {
 }
 
 impl DiscriminativeHmm {
-    fn beginning(&self) -> Hmm {
+    fn initial(&self) -> Hmm {
         let DiscriminativeHmm { smoothing, sigma_floor, .. } = *self;
         Hmm { emission: Emission::Gaussian, smoothing, sigma_floor, ..Hmm::default() }
     }
 }
 
-/// The training data with the scores of a model, of which a parameter changes a part only.
+/// Training data with the scores of a model, which a change of one parameter changes in part.
 struct Chains<'a> {
     problem: &'a Problem<'a>,
     chains: Vec<Chain>,
@@ -113,10 +119,10 @@ struct Chains<'a> {
 struct Chain {
     truth: Vec<Label>,
     weight: f64,
-    /// The values that are not 0: function, position, value; by function.
+    /// Non-zero values as (function, position, value), sorted by function.
     values: Vec<(u32, u32, f64)>,
     node: Vec<f64>,      // [T × L] of the model
-    moved: Vec<f64>,     // [T × L] of the model that is tried
+    moved: Vec<f64>,     // [T × L] of the model being tried
     marginals: Vec<f64>, // [T × L]
     scratch: Scratch,
 }
@@ -146,7 +152,7 @@ impl<'a> Chains<'a> {
         Ok(Chains { problem, chains: chains.collect() })
     }
 
-    /// Makes the scores of a model; log p(Y | X).
+    /// Computes the scores of a model, and returns log p(Y | X).
     fn begin(&mut self, model: &HmmModel) -> Result<f64> {
         let bound = model.bind(self.problem.train)?;
         self.chains.par_iter_mut().enumerate().try_for_each(|(i, chain)| {
@@ -156,7 +162,7 @@ impl<'a> Chains<'a> {
         self.sum(model, |_| {})
     }
 
-    /// log p(Y | X) when `moved` takes the place of `model`, from which it differs by a parameter.
+    /// Tries `moved`, which differs from `model` by one parameter, and returns its log p(Y | X).
     fn try_change(&mut self, parameter: Parameter, model: &HmmModel, moved: &HmmModel) -> Result<f64> {
         let n_labels = model.start.len();
         self.sum(moved, |chain| match parameter {
@@ -177,12 +183,13 @@ impl<'a> Chains<'a> {
         })
     }
 
-    /// Keeps what was tried.
+    /// Accepts the model that was tried.
     fn accept(&mut self) {
         self.chains.iter_mut().for_each(|chain| std::mem::swap(&mut chain.node, &mut chain.moved));
     }
 
-    /// log p(Y | X) by a model whose scores are those at hand after an edit, summed in the order of the sequences.
+    /// Log p(Y | X) under a model whose scores are the present ones after an edit, summed in the
+    /// order of the sequences.
     fn sum(&mut self, model: &HmmModel, edit: impl Fn(&mut Chain) + Sync) -> Result<f64> {
         let (inference, labels) = (self.problem.inference, model.start.len());
         let (starts, version) = ([0, labels * labels], Tables::new_version());
@@ -201,17 +208,20 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// One number of a hidden Markov model.
+/// A parameter of a hidden Markov model.
 #[derive(Debug, Clone, Copy)]
 enum Parameter {
+    /// Initial probability of a label.
     Start(usize),
+    /// Transition probability from a label to a label.
     Transition(usize, usize),
-    /// Of a function given a label.
+    /// Mean of a function given a label.
     Mean(usize, usize),
+    /// Standard deviation of a function given a label.
     Deviation(usize, usize),
 }
 
-/// All parameters of a model, each with the direction that is tried first.
+/// All parameters of a model, each with the direction to try first.
 fn parameters(model: &HmmModel) -> Vec<(Parameter, f64)> {
     let labels = || 0..model.start.len();
     let emitted = model
@@ -240,7 +250,7 @@ impl Parameter {
         }
     }
 
-    /// Gives a model all numbers of another one that a shift of this parameter changes.
+    /// Copies all numbers that a shift of this parameter changes.
     fn copy(self, from: &HmmModel, to: &mut HmmModel) {
         let n = from.start.len();
         match self {
@@ -254,34 +264,35 @@ impl Parameter {
     }
 }
 
-/// Emissions, which training changes one by one.
+/// Emissions, as training changes them one by one.
 impl HmmModel {
-    /// What a label scores when every function is 0, and a function's factors of x and x² with it.
+    /// Score of a label when every function is 0, and the factors of x and x² of a function given
+    /// that label.
     fn emission(&self, g: usize, y: usize) -> (f64, f64, f64) {
-        let at = g * self.start.len() + y;
-        (self.base[y], self.linear[at], self.quadratic[at])
+        let index = g * self.start.len() + y;
+        (self.base[y], self.linear[index], self.quadratic[index])
     }
 
-    /// The numbers that [`emission`](Self::emission) gives.
+    /// Sets the numbers that [`emission`](Self::emission) returns.
     fn set_emission(&mut self, g: usize, y: usize, (base, linear, quadratic): (f64, f64, f64)) {
-        let at = g * self.start.len() + y;
-        (self.base[y], self.linear[at], self.quadratic[at]) = (base, linear, quadratic);
+        let index = g * self.start.len() + y;
+        (self.base[y], self.linear[index], self.quadratic[index]) = (base, linear, quadratic);
     }
 
-    /// Gives a function that has a Gaussian for a label another one.
+    /// Replaces the Gaussian of a function given a label.
     fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
         let (old_mean, old_sigma) = self.gaussian(g, y);
         let (base, linear, quadratic) = natural(mean, sigma);
-        let at = g * self.start.len() + y;
+        let index = g * self.start.len() + y;
         self.base[y] += base - natural(old_mean, old_sigma).0;
-        self.linear[at] = linear;
-        self.quadratic[at] = quadratic;
+        self.linear[index] = linear;
+        self.quadratic[index] = quadratic;
     }
 }
 
-/// Multiplies one of several probabilities, given by their logarithms, by exp(step), and makes their sum one again.
-fn shift_log(log_p: &mut [f64], at: usize, step: f64) {
-    log_p[at] += step;
+/// Multiplies one of several probabilities, given as logarithms, by exp(step), and normalises them.
+fn shift_log(log_p: &mut [f64], index: usize, step: f64) {
+    log_p[index] += step;
     let log_sum = log_p.iter().map(|log_p| log_p.exp()).sum::<f64>().ln();
     log_p.iter_mut().for_each(|log_p| *log_p -= log_sum);
 }

@@ -14,20 +14,21 @@ use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 use crate::optimizers::optimizer::{CostFunction as _, Point};
 use crate::optimizers::penalised::{Penalised, Penalty};
 
-/// Multinomial logistic regression of each position by itself, through linfa.
+/// Multinomial logistic regression of single positions, through linfa.
 ///
-/// It minimises what `pseudo-likelihood` does without transition features, on a dense matrix of all positions; transitions
-/// have the weight 0. The trace has one entry: what the objective and its gradient are at linfa's weights.
+/// It minimises the objective of `pseudo-likelihood` without transition features, on a dense matrix
+/// of all positions; transitions have the weight 0. The trace has one entry: objective and gradient
+/// at the weights that linfa found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Logistic {
-    /// λ₂ of (λ₂/2)‖w‖²; at least 0.
+    /// λ₂, factor of the penalty (λ₂/2)‖w‖²; at least 0.
     pub l2: f64,
-    /// Whether the weights of (y = label) go unpenalised.
+    /// True if the weights of intercepts (y = label) are not penalised.
     pub exempt_intercepts: bool,
-    /// Iterations after which to give up; at least 1.
+    /// Maximum number of iterations; at least 1.
     pub iterations: u32,
-    /// Done when the gradient is no longer than this; above 0.
+    /// Tolerance: converged when the norm of the gradient is at most this; above 0.
     pub tolerance: f64,
 }
 
@@ -58,13 +59,13 @@ impl Learner for Logistic {
         let (map, _) = problem.map.narrow(|k| k < n_state);
         let local = Problem { map: &Arc::new(map), forbidden: None, ..*problem };
         let mut f = Penalised::new(PseudoLikelihoodObjective::new(&local)?, &self.penalty(), local.map);
-        let mut at = Point::new(model.weights()[..n_state].to_vec());
-        f.evaluate(&mut at)?;
+        let mut point = Point::new(model.weights()[..n_state].to_vec());
+        f.evaluate(&mut point)?;
         let record = Iteration {
             iteration: 1,
-            objective: at.value,
-            gradient_norm: at.gradient_norm,
-            non_zeros: at.non_zeros,
+            objective: point.value,
+            gradient_norm: point.gradient_norm,
+            non_zeros: point.non_zeros,
             evaluations: 1,
             holdout: None,
             dual: None,
@@ -72,8 +73,8 @@ impl Learner for Logistic {
         };
         let stop = match run.observe(&record) {
             ControlFlow::Break(()) => Stop::Observer,
-            // linfa sums in another order, so what it took for small enough may be a little larger here.
-            ControlFlow::Continue(()) if at.gradient_norm <= 2.0 * self.tolerance => Stop::Converged,
+            // linfa sums in another order, so a gradient within its tolerance may be a little larger here.
+            ControlFlow::Continue(()) if point.gradient_norm <= 2.0 * self.tolerance => Stop::Converged,
             ControlFlow::Continue(()) => Stop::Budget,
         };
         Ok(Fit { model: Box::new(model), trace: Trace { iterations: vec![record], stop } })
@@ -85,7 +86,7 @@ impl Logistic {
         Penalty { l1: 0.0, l2: self.l2, exempt_intercepts: self.exempt_intercepts }
     }
 
-    /// The weights that linfa finds, from those in `start` on.
+    /// Fits the weights with linfa, starting from `start`.
     fn regress(&self, nodes: &Nodes, map: &FeatureMap, start: &[f64]) -> Result<Linear> {
         if let Some(y) = nodes.counts.iter().position(|&count| count == 0) {
             let name = map.schema().kinds()[nodes.kind as usize].labels.name(y as u32);

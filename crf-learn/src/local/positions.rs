@@ -4,39 +4,41 @@ use ndarray::{Array1, Array2};
 
 use crate::objectives::labels::{all_labels, refuse_foreign};
 
-/// No matrix has more numbers than this, which are half a gigabyte.
-pub(crate) const MOST_NUMBERS: usize = 1 << 26;
+/// Maximum number of entries of a matrix: half a gigabyte.
+pub(crate) const MAX_ENTRIES: usize = 1 << 26;
 
-/// The nodes of one kind as classifiers of single positions see them: a dense row of state functions each.
+/// Nodes of one kind as the data of a classifier: one dense row of state functions each.
 ///
-/// A sequence that counts twice has its rows twice: linfa's classifiers know no other weights.
+/// The rows of a sequence of weight 2 are there twice: linfa's classifiers know no other weights.
 pub(crate) struct Nodes {
-    /// Which kind they are of.
+    /// Kind of the nodes.
     pub(crate) kind: u16,
-    /// The functions that vary from node to node, in the order of their columns, and then the constant ones.
+    /// Functions that vary from node to node, in the order of their columns, then the constant
+    /// ones.
     functions: Vec<u32>,
-    /// The first constant function and its value, if there is one.
+    /// First constant function and its value, if there is one.
     constant: Option<(u32, f64)>,
-    /// The rows and the labels, as linfa takes them.
+    /// Rows and labels, as linfa takes them.
     pub(crate) dataset: DatasetBase<Array2<f64>, Array1<usize>>,
-    /// How many labels the kind has, whether they occur or not.
+    /// Number of labels of the kind, whether they occur or not.
     pub(crate) n_labels: usize,
-    /// How often each label occurs.
+    /// Number of occurrences of each label.
     pub(crate) counts: Vec<usize>,
 }
 
-/// What a linear classifier came to.
+/// A fitted linear classifier.
 pub(crate) struct Linear {
-    /// The weight of each column for each label.
+    /// Weight of each column for each label.
     pub(crate) weights: Array2<f64>,
-    /// What each label scores where all columns are 0; for this there must be a constant function.
+    /// Score of each label where all columns are 0; needs a constant function.
     pub(crate) bias: Option<Array1<f64>>,
 }
 
-/// The log-linear model without transitions whose state weights `fit` finds for each kind of node.
+/// Fits the log-linear model without transitions whose state weights `fit` finds for each kind of
+/// node.
 ///
-/// `with_constants` says whether functions that are the same everywhere are columns too, and `n_numbers` how large the
-/// largest matrix for so many rows and columns is.
+/// With `with_constants` constant functions are columns too. `n_numbers` is the size of the largest
+/// matrix for given numbers of rows and columns.
 pub(crate) fn fit_local(
     tag: &'static str,
     problem: &Problem<'_>,
@@ -48,13 +50,13 @@ pub(crate) fn fit_local(
     let truth = all_labels(data, tag)?;
     refuse_foreign(data)?;
     let mut weights = vec![0.0; map.len()];
-    for (kind, of) in (0..).zip(map.schema().kinds()) {
+    for (kind, node_kind) in (0..).zip(map.schema().kinds()) {
         let nodes = Nodes::new(tag, problem, kind, &truth, with_constants, &n_numbers)?;
         if nodes.counts.iter().all(|&count| count == 0) {
             continue;
         }
-        let at = |error: Error| error.at(format!("nodes of the kind `{}`", of.name));
-        let Linear { weights: columns, bias } = fit(&nodes).map_err(at)?;
+        let in_kind = |error: Error| error.at(format!("nodes of the kind `{}`", node_kind.name));
+        let Linear { weights: columns, bias } = fit(&nodes).map_err(in_kind)?;
         let mut set = |g: u32, y: usize, weight: f64| weights[map.state().range(g)][y] = weight;
         for (&g, row) in nodes.functions.iter().zip(columns.rows()) {
             row.iter().enumerate().for_each(|(y, &weight)| set(g, y, weight));
@@ -75,19 +77,20 @@ impl Nodes {
         with_constants: bool,
         n_numbers: impl Fn(usize, usize) -> usize,
     ) -> Result<Self> {
-        let (x, links) = (problem.train, problem.map.state());
+        let (x, features) = (problem.train, problem.map.state());
         let refuse = |what: String| Err(Error::Unsupported { tag, what });
         let n_labels = problem.map.schema().n_labels(kind);
-        let mine: Vec<u32> = (0..links.n_observations() as u32).filter(|&g| links.scope(g) == kind).collect();
-        if let Some(&g) = mine.iter().find(|&&g| links.range(g).len() != n_labels) {
+        let mine: Vec<u32> =
+            (0..features.n_observations() as u32).filter(|&g| features.scope(g) == kind).collect();
+        if let Some(&g) = mine.iter().find(|&&g| features.range(g).len() != n_labels) {
             return refuse(format!(
                 "gives every function a weight for every label, but `{}` has only some; use `pairs = \"all\"`",
-                links.name(g)
+                features.name(g)
             ));
         }
         let constants: Vec<(u32, f64)> =
-            x.constant_state().iter().copied().filter(|(g, _)| links.scope(*g) == kind).collect();
-        let mut functions: Vec<u32> = mine.into_iter().filter(|&g| !links.is_constant(g)).collect();
+            x.constant_state().iter().copied().filter(|(g, _)| features.scope(*g) == kind).collect();
+        let mut functions: Vec<u32> = mine.into_iter().filter(|&g| !features.is_constant(g)).collect();
         let n_varying = functions.len();
         if with_constants {
             functions.extend(constants.iter().map(|(g, _)| g));
@@ -95,13 +98,13 @@ impl Nodes {
         let repeated = repetitions(tag, x, kind)?;
         let (n_rows, n_columns) = (repeated.len(), functions.len());
         let numbers = n_numbers(n_rows, n_columns);
-        if numbers > MOST_NUMBERS {
+        if numbers > MAX_ENTRIES {
             return refuse(format!(
                 "works on a dense matrix, which for {n_rows} positions with {n_columns} functions would have {numbers} \
-                 numbers, more than {MOST_NUMBERS}; `mle` or `ssvm-frank-wolfe` without transition features take any"
+                 numbers, more than {MAX_ENTRIES}; `mle` or `ssvm-frank-wolfe` without transition features take any"
             ));
         }
-        let mut column_of = vec![0; links.n_observations()];
+        let mut column_of = vec![0; features.n_observations()];
         functions.iter().enumerate().for_each(|(column, &g)| column_of[g as usize] = column);
         let mut rows = Array2::zeros((n_rows, n_columns));
         for (mut row, &t) in rows.rows_mut().into_iter().zip(&repeated) {
@@ -115,13 +118,13 @@ impl Nodes {
         Ok(Nodes { kind, functions, constant, dataset, n_labels, counts })
     }
 
-    /// Whether some function is the same everywhere, so that labels can have scores of their own.
+    /// True if there is a constant function, so that labels can have a bias.
     pub(crate) fn has_constant(&self) -> bool {
         self.constant.is_some()
     }
 
-    /// The weights of the columns among those of all features of a map, and with `bias` a last row of what labels score where
-    /// all columns are 0.
+    /// Weights of the columns, gathered from those of all features of a map; with `bias` a last row
+    /// of the biases of the labels.
     pub(crate) fn gather(&self, map: &FeatureMap, weights: &[f64], bias: bool) -> Array2<f64> {
         let columns = self.functions.iter().map(|&g| (g, 1.0));
         let rows: Vec<(u32, f64)> = columns.chain(self.constant.filter(|_| bias)).collect();
@@ -132,7 +135,7 @@ impl Nodes {
     }
 }
 
-/// The positions of the nodes of a kind, each as often as its sequence counts.
+/// Positions of the nodes of a kind, each repeated by the weight of its sequence.
 fn repetitions(tag: &'static str, x: &EncodedDataset, kind: u16) -> Result<Vec<usize>> {
     let mut positions = Vec::new();
     for i in 0..x.len() {

@@ -9,17 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::local::positions::{Linear, Nodes, fit_local};
 
-/// Linear support vector machines of each position by itself, one label against the others, through linfa.
+/// Linear support vector machines of single positions, one label against all others, through linfa.
 ///
-/// For each label ½‖w‖² + C Σ max(0, 1 − ±(w·x + b)) is minimised by SMO on the matrix of all inner products, so data must be
-/// few. The scores of the labels are compared as they are; transitions have the weight 0. For b the features must
-/// have an intercept, which is not penalised.
+/// For each label ½‖w‖² + C Σ max(0, 1 − ±(w·x + b)) is minimised by SMO on the matrix of all inner
+/// products, so data must be few. The scores of the labels are compared as they are; transitions
+/// have the weight 0. The features must include an intercept for b, which is not penalised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Svc {
-    /// C, what a position that is on the wrong side by 1 costs; above 0.
+    /// C, cost of a position on the wrong side by 1; above 0.
     pub c: f64,
-    /// Done when no pair of multipliers violates its condition by more than this; above 0.
+    /// Tolerance: converged when no pair of multipliers violates its condition by more than this;
+    /// above 0.
     pub tolerance: f64,
 }
 
@@ -48,7 +49,7 @@ impl Learner for Svc {
 }
 
 impl Svc {
-    /// The planes that linfa finds.
+    /// Fits the planes with linfa.
     fn separate(&self, nodes: &Nodes) -> Result<Linear> {
         if !nodes.has_constant() {
             let what = "needs `intercept` among the features, for the places of its planes";
@@ -58,7 +59,7 @@ impl Svc {
         let mut weights = Array2::zeros((x.ncols(), nodes.n_labels));
         let mut bias = Array1::zeros(nodes.n_labels);
         for y in 0..nodes.n_labels {
-            // Where all are on one side, a plane that is nowhere loses nothing.
+            // Where all positions are on one side, a constant has no loss.
             bias[y] = match nodes.counts[y] {
                 0 => -1.0,
                 count if count == labels.len() => 1.0,
@@ -67,7 +68,7 @@ impl Svc {
                     let svm = Svm::<f64, bool>::params().pos_neg_weights(self.c, self.c).eps(self.tolerance);
                     let svm = svm.check().and_then(|svm| svm.fit(&DatasetBase::new(x.view(), yes.view())));
                     let svm = svm.map_err(|error| Error::Plugin(Box::new(error)))?;
-                    // linfa keeps the plane to itself, but its multipliers, with their signs, make it.
+                    // linfa does not expose the plane; its signed multipliers give it.
                     weights.column_mut(y).assign(&x.t().dot(&Array1::from(svm.alpha)));
                     -svm.rho
                 }

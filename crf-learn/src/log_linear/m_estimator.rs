@@ -8,35 +8,37 @@ use crate::log_linear::minimisation::Minimisation;
 use crate::objectives::m_estimator::{Form, MEstimatorObjective, ReferenceDistribution};
 use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 
-/// The M-estimator of Jeon and Lin (2006) over patches, which has no normaliser (Vail 2008, chapter 5).
+/// M-estimation over patches (Jeon & Lin 2006), which needs no normaliser (Vail 2008, chapter 5).
 ///
-/// With `uniform` and `frequencies` an iteration costs as much as the data have non-zeros, however many labels there are;
-/// with `local` as much as one of pseudo-likelihood. It is a fast approximation, good where labels are noisy and
-/// poor where the observations make them all but certain. The weights are those of the model relative to the reference,
-/// whose logarithm is added when they are found; penalties draw towards the reference. Every label must be known.
+/// With `uniform` and `frequencies` an iteration costs O(non-zeros of the data), however many
+/// labels there are; with `local` as much as one of pseudo-likelihood. It is a fast approximation,
+/// good where labels are noisy and poor where the observations make them nearly certain. The
+/// weights are estimated relative to the reference, whose logarithm is added at the end; penalties
+/// draw towards the reference. Every position must have a label.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MEstimator {
-    /// Which form of the objective to minimise.
+    /// Form of the objective.
     pub form: Form,
-    /// The distribution of labels that the weights are relative to.
+    /// Reference distribution, which the weights are relative to.
     pub reference: Reference,
-    /// What the learners that minimise have in common.
+    /// Settings of all learners that minimise an objective.
     #[serde(flatten)]
     pub minimisation: Minimisation,
 }
 
-/// A distribution over the labels of a position.
+/// Reference distribution over the labels of a position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Reference {
-    /// All labels alike.
+    /// The uniform distribution.
     #[default]
     Uniform,
-    /// How often each label occurs, counted once more than it does; needs an intercept for every label.
+    /// Frequencies of the labels, each counted once more than it occurs. Needs an intercept for
+    /// every label.
     Frequencies,
-    /// Logistic regression on the state features, which is fitted first with the same penalty. Its iterations stand first
-    /// in the trace.
+    /// Logistic regression on the state features, which is fitted first with the same penalty. Its
+    /// iterations come first in the trace.
     Local,
 }
 
@@ -100,7 +102,7 @@ impl Learner for MEstimator {
     }
 }
 
-/// How often the labels of each kind of node occur, and the weights of intercepts that say the same.
+/// Frequencies of the labels of each kind of node, and the weights of intercepts that express them.
 fn frequencies(problem: &Problem<'_>) -> Result<(ReferenceDistribution, Vec<f64>)> {
     let (data, map) = (problem.train.data(), problem.map);
     let kinds = map.schema().kinds();
@@ -118,10 +120,10 @@ fn frequencies(problem: &Problem<'_>) -> Result<(ReferenceDistribution, Vec<f64>
         let total: f64 = rho.iter().sum();
         rho.iter_mut().for_each(|share| *share /= total);
         for (label, share) in rho.iter().enumerate() {
-            let of_kind =
+            let constants =
                 problem.train.constant_state().iter().filter(|(g, _)| map.state().scope(*g) as usize == kind);
             let mut intercepts =
-                of_kind.filter_map(|&(g, value)| Some((map.state().find(g, label as u32)?, value)));
+                constants.filter_map(|&(g, value)| Some((map.state().find(g, label as u32)?, value)));
             let Some((k, value)) = intercepts.next() else {
                 let got = format!("no intercept for `{}`", kinds[kind].labels.name(label as u32));
                 let want = "another than `frequencies`, which needs an intercept for every label";

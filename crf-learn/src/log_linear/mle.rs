@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::log_linear::minimisation::Minimisation;
 use crate::objectives::likelihood::LikelihoodObjective;
 
-/// Maximum conditional likelihood of a log-linear model, with an ℓ2, ℓ1 or elastic-net penalty (Vail 2008, §2.4).
+/// Maximum conditional likelihood estimation of a log-linear model, with an ℓ2, ℓ1 or elastic-net
+/// penalty (Vail 2008, §2.4).
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Mle(pub Minimisation);
 

@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::log_linear::minimisation::Minimisation;
 use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 
-/// Maximum pseudo-likelihood (Besag 1975): each label given the true labels of its neighbours.
+/// Maximum pseudo-likelihood estimation (Besag 1975): each label given the true labels of its
+/// neighbours.
 ///
-/// No inference is needed, so an iteration takes the same time on any graph; of chains and graphs that were drawn from
-/// the model it finds the weights as surely as maximum likelihood does, with more data. Every label must be known.
+/// No inference is needed, so an iteration takes the same time on any graph. For data drawn from
+/// the model it finds the weights as surely as maximum likelihood does, but needs more data. Every
+/// position must have a label.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PseudoLikelihood(pub Minimisation);
 

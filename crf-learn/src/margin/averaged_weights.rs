@@ -1,30 +1,30 @@
-/// Weights s·v, of which single ones change, and what is needed to know the average over all turns at any time without
-/// touching all of them at each turn.
+/// Lazily averaged weights: an update costs O(changed weights), the average O(dim) when asked for.
 ///
-/// A change that comes after turns which weigh a in sum is missing from all of them, so the average over turns that weigh
-/// A in sum needs no more than v and Σ a·change, where turns count by their weight times their scale.
+/// The weights of a turn are s·v, with a scale s that may change from turn to turn. A change that
+/// follows turns of total scaled weight a is missing from all of them, so the average over turns of
+/// total weight A needs no more than v and Σ a·change.
 #[derive(Debug)]
 pub(crate) struct AveragedWeights {
     pub(crate) now: Vec<f64>,
-    late: Vec<f64>, // the sum of all changes, each times the scaled turns before it
+    late: Vec<f64>, // sum of all changes, each times `scaled` before it
     scaled: f64,    // Σ weight · scale of all turns
     turns: f64,     // Σ weight of all turns
 }
 
 impl AveragedWeights {
-    /// Begins with `now`, before the first turn.
+    /// Starts with the weights `now`, before the first turn.
     pub(crate) fn new(now: Vec<f64>) -> Self {
         let late = vec![0.0; now.len()];
         AveragedWeights { now, late, scaled: 0.0, turns: 0.0 }
     }
 
-    /// Changes one of v.
+    /// Adds `change` to v_k.
     pub(crate) fn add(&mut self, k: usize, change: f64) {
         self.now[k] += change;
         self.late[k] += self.scaled * change;
     }
 
-    /// Ends a turn in which the scale was s.
+    /// Ends a turn of the given weight, in which the scale was `scale`.
     pub(crate) fn end_turn(&mut self, weight: f64, scale: f64) {
         self.scaled += weight * scale;
         self.turns += weight;

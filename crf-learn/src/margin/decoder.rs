@@ -1,6 +1,5 @@
 use std::ops::Range;
 
-use crate::scoring::scorer::Scorer;
 use crf_core::{
     ConstrainedTables, Dataset, EncodedDataset, Error, Forbidden, Inference, Label, Potentials, Problem,
     Result, Scratch,
@@ -9,17 +8,20 @@ use rayon::prelude::*;
 
 use crate::margin::loss::{Loss, Margin};
 use crate::objectives::labels::{all_labels, refuse_foreign};
+use crate::scoring::scorer::Scorer;
 
-/// Into how many pieces the data are cut for all cores; fixed, so that sums do not depend on who computes them.
+/// Number of shards that the data are split into for all cores; fixed, so that sums do not depend
+/// on the number of threads.
 const SHARDS: usize = 16;
 
-/// Finds the labelling that is nearest to winning, or furthest ahead: argmax_y w·F(x_i, y) + s·Δ(y, y_i).
+/// Loss-augmented decoder: argmax_y w·F(x_i, y) + s·Δ(y, y_i).
 ///
-/// With s = 0 that is the best labelling; with s = 1 the one that violates the margin most (Tsochantaridis et al. 2005).
-/// The weights change a little from one sequence to the next ([`Decoder::shift`]) or altogether ([`Decoder::take`]).
+/// With s = 0 that is the best labelling; with s = 1 the labelling that violates the margin most
+/// (Tsochantaridis et al. 2005). The weights change a little between two sequences
+/// ([`Decoder::shift`]), or altogether ([`Decoder::set_weights`]).
 pub(crate) struct Decoder<'a> {
     scorer: Scorer<'a>,
-    rule: Rule<'a>,
+    rule: DecodingRule<'a>,
     worker: DecoderMemory,
     shards: Vec<Shard>,
     difference: Vec<f64>, // [weights] all zero between calls
@@ -27,13 +29,13 @@ pub(crate) struct Decoder<'a> {
     warned: bool,
 }
 
-/// How labellings are found, whatever the weights.
-struct Rule<'a> {
+/// Everything that decoding depends on except the weights.
+struct DecodingRule<'a> {
     inference: &'a dyn Inference,
     forbidden: Option<&'a Forbidden>,
     x: &'a EncodedDataset,
     truth: Vec<Label>, // [positions]
-    costs: Vec<f64>,   // [positions] of a wrong label
+    costs: Vec<f64>,   // [positions] cost of a wrong label
     loss: Loss,
 }
 
@@ -43,58 +45,62 @@ struct DecoderMemory {
     potentials: Scratch,
     constrained: ConstrainedTables,
     inference: Scratch,
-    labels: Vec<Label>, // what was found last
+    labels: Vec<Label>, // labelling that was found last
 }
 
-/// Some of the sequences, and what was found for each.
+/// Some of the sequences, with the labelling found for each.
 struct Shard {
     sequences: Range<usize>,
     worker: DecoderMemory,
     found: Vec<Label>, // [positions of the sequences]
-    answers: Vec<Answer>,
-    sum: Vec<f64>, // [weights] once it is asked for
+    violations: Vec<Violation>,
+    sum: Vec<f64>, // [weights] empty until first used
 }
 
-/// What is known of the labelling that was found.
+/// Violation of the margin by the labelling that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct Violation {
     /// Δ(y, y_i).
     pub(crate) cost: f64,
-    /// s·Δ(y, y_i) − w·(F(x_i, y_i) − F(x_i, y)): with s = 1 the hinge loss; at least 0, which the truth has.
+    /// Margin violation s·Δ(y, y_i) − w·(F(x_i, y_i) − F(x_i, y)); with s = 1 the hinge loss. At
+    /// least 0, the value of the truth.
     pub(crate) excess: f64,
-    /// No labelling has a larger excess, if `is_bounded`; otherwise none that is known has.
+    /// Upper bound on the violation of all labellings if `is_bounded`; otherwise the largest
+    /// violation that is known.
     pub(crate) bound: f64,
-    /// Whether the inference knows how good its labelling is.
+    /// True if the inference bounds the score of its best labelling.
     pub(crate) is_bounded: bool,
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder for the training data of the learner `tag`, all of whose labels must be known.
+    /// Creates a decoder for the training data of the learner `tag`; every position must have a
+    /// label.
     pub(crate) fn new(problem: &Problem<'a>, margin: &Margin, tag: &str) -> Result<Self> {
         let data = problem.train.data();
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
         refuse_foreign(data)?;
-        let rule = Rule::new(problem, problem.train, margin, tag)?;
+        let rule = DecodingRule::new(problem, problem.train, margin, tag)?;
         Decoder::with(problem, rule)
     }
 
-    /// A decoder for the validation data, if there are any, which must have all labels too.
+    /// Creates a decoder for the validation data, if there are any; every position must have a
+    /// label.
     pub(crate) fn of_valid(problem: &Problem<'a>, tag: &str) -> Result<Option<Self>> {
-        let rule = |valid: &'a EncodedDataset| Rule::new(problem, valid, &Margin::default(), tag);
+        let rule = |valid: &'a EncodedDataset| DecodingRule::new(problem, valid, &Margin::default(), tag);
         problem.valid.map(|valid| rule(valid).and_then(|rule| Decoder::with(problem, rule))).transpose()
     }
 
-    fn with(problem: &Problem<'a>, rule: Rule<'a>) -> Result<Self> {
+    fn with(problem: &Problem<'a>, rule: DecodingRule<'a>) -> Result<Self> {
         let shard = |sequences| Shard {
             sequences,
             worker: DecoderMemory::default(),
             found: Vec::new(),
-            answers: Vec::new(),
+            violations: Vec::new(),
             sum: Vec::new(),
         };
         Ok(Decoder {
             scorer: Scorer::new(problem.map, rule.x)?,
-            shards: deal(rule.x.data()).into_iter().map(shard).collect(),
+            shards: split_sequences(rule.x.data()).into_iter().map(shard).collect(),
             rule,
             worker: DecoderMemory::default(),
             difference: vec![0.0; problem.map.len()],
@@ -103,17 +109,17 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// How many sequences there are.
+    /// Number of sequences.
     pub(crate) fn len(&self) -> usize {
         self.rule.x.len()
     }
 
-    /// How much sequence `i` counts.
+    /// Weight of sequence `i`.
     pub(crate) fn weight(&self, i: usize) -> f64 {
         self.rule.x.data().weight(i)
     }
 
-    /// The true labels of sequence `i`.
+    /// True labels of sequence `i`.
     pub(crate) fn truth(&self, i: usize) -> &[Label] {
         self.rule.truth(i)
     }
@@ -123,52 +129,66 @@ impl<'a> Decoder<'a> {
         &self.worker.labels
     }
 
-    /// Takes on the weights `w`.
-    pub(crate) fn take(&mut self, w: &[f64]) {
+    /// Sets the weights to `w`.
+    pub(crate) fn set_weights(&mut self, w: &[f64]) {
         self.scorer.update(w);
     }
 
-    /// Adds `step` times what `to` has more of each feature than `from`, on sequence `i`, to the weights; calls `changed`
-    /// with each weight and its change. Without `from` it is what was found last, without `to` the truth.
+    /// Adds `step(k)` times F_k(x_i, to) − F_k(x_i, from) to each weight `k`; calls `changed` with each summand that is
+    /// added to a weight. `from` defaults to [`Decoder::found`], `to` to the truth.
     pub(crate) fn shift(
         &mut self,
         i: usize,
         from: Option<&[Label]>,
         to: Option<&[Label]>,
-        step: f64,
+        step: impl Fn(usize) -> f64,
         changed: impl FnMut(usize, f64),
     ) {
         let (from, to) = (from.unwrap_or(&self.worker.labels), to.unwrap_or(self.rule.truth(i)));
         self.scorer.shift(i, from, to, step, changed);
     }
 
-    /// ‖F(x_i, to) − F(x_i, from)‖², with what stands in for labellings that are left out as in [`Decoder::shift`].
-    pub(crate) fn square(&mut self, i: usize, from: Option<&[Label]>, to: Option<&[Label]>) -> f64 {
+    /// The entries of F(x_i, to) − F(x_i, from) that are not 0, each once; defaults as in [`Decoder::shift`].
+    pub(crate) fn difference(
+        &mut self,
+        i: usize,
+        from: Option<&[Label]>,
+        to: Option<&[Label]>,
+    ) -> impl Iterator<Item = (usize, f64)> {
         let (from, to) = (from.unwrap_or(&self.worker.labels), to.unwrap_or(self.rule.truth(i)));
         let (difference, touched) = (&mut self.difference, &mut self.touched);
         self.scorer.for_each_difference(i, from, to, |k, value| {
             difference[k] += value;
             touched.push(k);
         });
-        touched.drain(..).map(|k| std::mem::take(&mut difference[k]).powi(2)).sum()
+        // A feature of several positions is listed several times; its sum is taken the first time.
+        let entries = touched.drain(..).map(|k| (k, std::mem::take(&mut difference[k])));
+        entries.filter(|(_, value)| *value != 0.0)
     }
 
-    /// Sequence `i` under the weights as they are.
-    pub(crate) fn view(&mut self, i: usize, scale: f64) -> Result<View<'_>> {
+    /// ‖F(x_i, to) − F(x_i, from)‖²; defaults as in [`Decoder::shift`].
+    pub(crate) fn square(&mut self, i: usize, from: Option<&[Label]>, to: Option<&[Label]>) -> f64 {
+        self.difference(i, from, to).fold(0.0, |sum, (_, value)| sum + value.powi(2))
+    }
+
+    /// Sequence `i` under the current weights, with `scale` times the loss added.
+    pub(crate) fn view(&mut self, i: usize, scale: f64) -> Result<SequenceView<'_>> {
         self.rule.view(&self.scorer, i, scale, &mut self.worker)
     }
 
-    /// The labelling of sequence `i` that violates the margin most; it is then [`Decoder::found`].
-    pub(crate) fn most_violating(&mut self, i: usize, scale: f64) -> Result<Answer> {
-        self.view(i, scale)?.most_violating().map_err(at(i))
+    /// Finds the labelling of sequence `i` that violates the margin most; it is then
+    /// [`Decoder::found`].
+    pub(crate) fn most_violating(&mut self, i: usize, scale: f64) -> Result<Violation> {
+        self.view(i, scale)?.most_violating().map_err(in_sequence(i))
     }
 
-    /// How many positions of sequence `i` the best labelling has wrong; it is then [`Decoder::found`].
+    /// Number of wrong positions of the best labelling of sequence `i`; it is then
+    /// [`Decoder::found`].
     pub(crate) fn mistakes(&mut self, i: usize) -> Result<usize> {
         self.rule.mistakes(&self.scorer, i, &mut self.worker)
     }
 
-    /// How many positions of all sequences the best labellings under `w` have wrong.
+    /// Number of wrong positions of the best labellings of all sequences under `w`.
     pub(crate) fn all_mistakes(&mut self, w: &[f64]) -> Result<usize> {
         self.scorer.update(w);
         let Decoder { scorer, rule, shards, .. } = self;
@@ -178,12 +198,13 @@ impl<'a> Decoder<'a> {
         shards.par_iter_mut().map(work).sum()
     }
 
-    /// Σ_i weight_i · hinge_i under `w`, or an upper bound on it, on all cores; [`Decoder::answers`] has the details.
+    /// Σ_i weight_i · hinge_i under `w`, or an upper bound on it, on all cores;
+    /// [`Decoder::violations`] has the details.
     pub(crate) fn hinge(&mut self, w: &[f64]) -> Result<f64> {
         self.scorer.update(w);
         let Decoder { scorer, rule, shards, .. } = self;
-        shards.par_iter_mut().try_for_each(|shard| shard.answer(scorer, rule))?;
-        if !self.warned && self.answers().any(|(_, answer, _)| !answer.is_bounded) {
+        shards.par_iter_mut().try_for_each(|shard| shard.decode(scorer, rule))?;
+        if !self.warned && self.violations().any(|(_, violation, _)| !violation.is_bounded) {
             self.warned = true;
             let inference = self.rule.inference;
             tracing::warn!(
@@ -191,12 +212,12 @@ impl<'a> Decoder<'a> {
                 "the objective is an estimate: the inference does not bound what it decodes"
             );
         }
-        Ok(self.answers().map(|(i, answer, _)| self.weight(i) * answer.bound).sum())
+        Ok(self.violations().map(|(i, violation, _)| self.weight(i) * violation.bound).sum())
     }
 
-    /// What the last [`Decoder::hinge`] found for each sequence.
-    pub(crate) fn answers(&self) -> impl Iterator<Item = (usize, Answer, &[Label])> {
-        self.shards.iter().flat_map(|shard| shard.answers(self.rule.x.data()))
+    /// Violation and labelling of each sequence, as the last [`Decoder::hinge`] found them.
+    pub(crate) fn violations(&self) -> impl Iterator<Item = (usize, Violation, &[Label])> {
+        self.shards.iter().flat_map(|shard| shard.violations(self.rule.x.data()))
     }
 
     /// Writes Σ_i weight_i · (F(x_i, y_i) − F(x_i, y)) to `out`, y being what the last [`Decoder::hinge`] found.
@@ -210,7 +231,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-impl<'a> Rule<'a> {
+impl<'a> DecodingRule<'a> {
     fn new(problem: &Problem<'a>, x: &'a EncodedDataset, margin: &Margin, tag: &str) -> Result<Self> {
         let (data, Problem { inference, forbidden, .. }) = (x.data(), *problem);
         let truth = all_labels(data, tag)?;
@@ -220,7 +241,7 @@ impl<'a> Rule<'a> {
             return Err(Error::Unsupported { tag: inference.typetag_name(), what: what.to_owned() });
         }
         (0..data.len()).try_for_each(|i| inference.supports(&data.shape(i)))?;
-        Ok(Rule { inference, forbidden, x, truth, costs: margin.costs(data)?, loss: margin.loss })
+        Ok(DecodingRule { inference, forbidden, x, truth, costs: margin.costs(data)?, loss: margin.loss })
     }
 
     fn truth(&self, i: usize) -> &[Label] {
@@ -233,7 +254,7 @@ impl<'a> Rule<'a> {
         i: usize,
         scale: f64,
         worker: &'v mut DecoderMemory,
-    ) -> Result<View<'v>> {
+    ) -> Result<SequenceView<'v>> {
         let DecoderMemory { potentials, constrained, inference, labels } = worker;
         let mut p = scorer.fill(i, potentials)?;
         if let Some(forbidden) = self.forbidden {
@@ -251,20 +272,20 @@ impl<'a> Rule<'a> {
         }
         labels.clear();
         labels.resize(truth.len(), 0);
-        Ok(View { p, rule: self, truth, costs, scale, scratch: inference, labels })
+        Ok(SequenceView { p, rule: self, truth, costs, scale, scratch: inference, labels })
     }
 
     fn mistakes(&self, scorer: &Scorer<'_>, i: usize, worker: &mut DecoderMemory) -> Result<usize> {
-        let View { p, scratch, labels, truth, .. } = self.view(scorer, i, 0.0, worker)?;
-        self.inference.decode(&p, labels, scratch).map_err(at(i))?;
+        let SequenceView { p, scratch, labels, truth, .. } = self.view(scorer, i, 0.0, worker)?;
+        self.inference.decode(&p, labels, scratch).map_err(in_sequence(i))?;
         Ok(labels.iter().zip(truth).filter(|(found, truth)| found != truth).count())
     }
 }
 
-/// One sequence under the weights as they are, with the loss of each labelling added to its score.
-pub(crate) struct View<'v> {
+/// One sequence under the current weights, with the loss of each labelling added to its score.
+pub(crate) struct SequenceView<'v> {
     p: Potentials<'v>,
-    rule: &'v Rule<'v>,
+    rule: &'v DecodingRule<'v>,
     truth: &'v [Label],
     costs: &'v [f64],
     scale: f64,
@@ -272,18 +293,18 @@ pub(crate) struct View<'v> {
     labels: &'v mut Vec<Label>,
 }
 
-impl View<'_> {
-    /// The labelling that violates the margin most; the truth if none that was found does.
-    pub(crate) fn most_violating(&mut self) -> Result<Answer> {
+impl SequenceView<'_> {
+    /// Finds the labelling that violates the margin most; the truth if none that was found does.
+    pub(crate) fn most_violating(&mut self) -> Result<Violation> {
         let truth = self.p.score(self.truth);
         let upper = match (self.rule.loss, self.rule.inference.as_k_best()) {
             (Loss::ZeroOne, Some(inference)) => {
-                // The best one, unless that is the truth.
+                // The best labelling other than the truth.
                 let best = inference.k_best(&self.p, 2, self.scratch)?;
                 if let Some(other) = best.iter().find(|found| found.labels != self.truth) {
                     self.labels.copy_from_slice(&other.labels);
                 }
-                Some(self.p.score(self.labels) + self.flat(self.labels))
+                Some(self.p.score(self.labels) + self.whole_loss(self.labels))
             }
             _ => self.rule.inference.decode(&self.p, self.labels, self.scratch)?.upper,
         };
@@ -292,7 +313,7 @@ impl View<'_> {
             self.labels.copy_from_slice(self.truth);
         }
         let excess = excess.max(0.0);
-        Ok(Answer {
+        Ok(Violation {
             cost: self.cost(self.labels),
             excess,
             bound: upper.map_or(excess, |upper| (upper - truth).max(excess)),
@@ -300,13 +321,13 @@ impl View<'_> {
         })
     }
 
-    /// s·Δ(y, y_i) − w·(F(x_i, y_i) − F(x_i, y)).
+    /// Margin violation s·Δ(y, y_i) − w·(F(x_i, y_i) − F(x_i, y)) of a labelling.
     pub(crate) fn excess(&self, labels: &[Label]) -> f64 {
-        self.p.score(labels) + self.flat(labels) - self.p.score(self.truth)
+        self.p.score(labels) + self.whole_loss(labels) - self.p.score(self.truth)
     }
 
-    /// What is lost by the labelling as a whole, and so stands in no potential.
-    fn flat(&self, labels: &[Label]) -> f64 {
+    /// Loss of the labelling as a whole, which is in no potential.
+    fn whole_loss(&self, labels: &[Label]) -> f64 {
         if self.rule.loss == Loss::ZeroOne && labels != self.truth { self.scale } else { 0.0 }
     }
 
@@ -323,31 +344,32 @@ impl View<'_> {
 }
 
 impl Shard {
-    fn answer(&mut self, scorer: &Scorer<'_>, rule: &Rule<'_>) -> Result<()> {
+    fn decode(&mut self, scorer: &Scorer<'_>, rule: &DecodingRule<'_>) -> Result<()> {
         self.found.clear();
-        self.answers.clear();
+        self.violations.clear();
         for i in self.sequences.clone() {
-            let answer = rule.view(scorer, i, 1.0, &mut self.worker)?.most_violating().map_err(at(i))?;
-            self.answers.push(answer);
+            let violation =
+                rule.view(scorer, i, 1.0, &mut self.worker)?.most_violating().map_err(in_sequence(i))?;
+            self.violations.push(violation);
             self.found.extend_from_slice(&self.worker.labels);
         }
         Ok(())
     }
 
-    fn answers<'s>(&'s self, data: &'s Dataset) -> impl Iterator<Item = (usize, Answer, &'s [Label])> {
+    fn violations<'s>(&'s self, data: &'s Dataset) -> impl Iterator<Item = (usize, Violation, &'s [Label])> {
         let start = data.range(self.sequences.start).start;
-        self.sequences.clone().zip(&self.answers).map(move |(i, &answer)| {
+        self.sequences.clone().zip(&self.violations).map(move |(i, &violation)| {
             let range = data.range(i);
-            (i, answer, &self.found[range.start - start..range.end - start])
+            (i, violation, &self.found[range.start - start..range.end - start])
         })
     }
 
-    fn sum_differences(&mut self, scorer: &Scorer<'_>, rule: &Rule<'_>) {
+    fn sum_differences(&mut self, scorer: &Scorer<'_>, rule: &DecodingRule<'_>) {
         let mut sum = std::mem::take(&mut self.sum);
         sum.resize(scorer.map().len(), 0.0);
         sum.fill(0.0);
         let data = rule.x.data();
-        for (i, _, found) in self.answers(data) {
+        for (i, _, found) in self.violations(data) {
             let weight = data.weight(i);
             scorer.for_each_difference(i, found, rule.truth(i), |k, value| sum[k] += weight * value);
         }
@@ -355,16 +377,16 @@ impl Shard {
     }
 }
 
-/// Cuts the sequences into pieces with about equally many positions.
-fn deal(data: &Dataset) -> Vec<Range<usize>> {
-    let share = data.n_positions().div_ceil(SHARDS);
-    let piece = |i: usize| data.range(i).start / share;
+/// Splits the sequences into shards of about the same number of positions.
+fn split_sequences(data: &Dataset) -> Vec<Range<usize>> {
+    let per_shard = data.n_positions().div_ceil(SHARDS);
+    let shard = |i: usize| data.range(i).start / per_shard;
     let sequences: Vec<usize> = (0..data.len()).collect();
-    let pieces = sequences.chunk_by(|&a, &b| piece(a) == piece(b));
-    pieces.map(|piece| piece[0]..piece[0] + piece.len()).collect()
+    let shards = sequences.chunk_by(|&a, &b| shard(a) == shard(b));
+    shards.map(|shard| shard[0]..shard[0] + shard.len()).collect()
 }
 
-/// Names the sequence that an error is about.
-pub(crate) fn at(i: usize) -> impl Fn(Error) -> Error {
+/// Adds the sequence to an error.
+pub(crate) fn in_sequence(i: usize) -> impl Fn(Error) -> Error {
     move |error| error.at(format!("sequence {}", i + 1))
 }

@@ -6,27 +6,31 @@ use schemars::JsonSchema;
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// By how much the true labelling shall win against another: Δ(y, y_i); a config may give just the loss.
+/// Margin Δ(y, y_i) by which the true labelling shall win against another labelling. A config may
+/// give the loss alone.
 ///
-/// The margin is scaled by the loss (Tsochantaridis et al. 2005). Slack scaling is the same thing for `zero-one`, and
-/// there is none by `hamming`: no inference finds argmax_y Δ(y, y_i) · (1 − w·(F(x, y_i) − F(x, y))).
+/// The margin is scaled by the loss (Tsochantaridis et al. 2005). For `zero-one` slack scaling is
+/// the same; for `hamming` there is none, since no inference finds argmax_y Δ(y, y_i) · (1 −
+/// w·(F(x, y_i) − F(x, y))).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct Margin {
-    /// What a labelling loses.
+    /// Loss of a labelling.
     pub loss: Loss,
-    /// What a wrong position costs by its true label, of `hamming`; at least 0, and 1 for labels that are not named.
+    /// Cost of a wrong position per true label, for `hamming`; at least 0, and 1 for labels that
+    /// are not listed.
     pub costs: BTreeMap<String, f64>,
 }
 
-/// What a labelling loses.
+/// Loss of a labelling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
-    /// The costs of its wrong positions.
+    /// Sum of the costs of its wrong positions.
     #[default]
     Hamming,
-    /// 1 if anything is wrong; the inference must be able to list the two best labellings.
+    /// 1 if any position is wrong, else 0. The inference must be able to list the two best
+    /// labellings.
     ZeroOne,
 }
 
@@ -72,7 +76,7 @@ impl Margin {
         })
     }
 
-    /// What each position of all sequences costs if it is wrong.
+    /// Cost of each position of all sequences if it is wrong.
     pub(crate) fn costs(&self, data: &Dataset) -> Result<Vec<f64>> {
         let by_kind = self.by_kind(data.schema())?;
         let mut costs = Vec::with_capacity(data.n_positions());

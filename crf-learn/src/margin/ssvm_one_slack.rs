@@ -7,11 +7,12 @@ use crate::margin::ssvm::simplex_qp::SimplexQp;
 use crate::margin::ssvm::{ROUNDING, Ssvm};
 use crate::margin::training_loop::{IterativeLearner, Progress};
 
-/// The structural SVM by cutting planes with one slack for all sequences (Joachims, Finley & Yu 2009, algorithm 3).
+/// Structured SVM by cutting planes with one slack for all sequences (Joachims, Finley & Yu 2009,
+/// algorithm 3).
 ///
-/// An iteration decodes all sequences on all cores and sums what was found into one plane under the objective. The weights
-/// are then the minimum of the planes found so far; those that have not been needed for long are dropped. The model has
-/// the weights with the lowest objective.
+/// An iteration decodes all sequences on all cores, and sums the labellings found into one plane
+/// below the objective. The weights are then the minimum of the planes so far; planes that have not
+/// been active for long are dropped. The model has the weights with the lowest objective.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmOneSlack(pub Ssvm);
 
@@ -27,10 +28,10 @@ costs = { rain = 2.0 }
 "
 );
 
-/// The quadratic program is solved to this fraction of the gap that there was before it.
+/// Fraction of the gap to which the quadratic program is solved.
 const PRECISION: f64 = 0.01;
-/// A plane is dropped after so many iterations without a share.
-const IDLE: u32 = 50;
+/// Number of iterations without a share after which a plane is dropped.
+const MAX_IDLE: u32 = 50;
 
 #[typetag::serde(name = "ssvm-one-slack")]
 impl Learner for SsvmOneSlack {
@@ -56,7 +57,7 @@ impl Learner for SsvmOneSlack {
             w,
             done: 0,
         };
-        self.0.learn(TAG, planes, problem, run)
+        self.0.run_solver(TAG, planes, problem, run)
     }
 }
 
@@ -71,10 +72,10 @@ struct Planes<'a> {
     done: u32,
 }
 
-/// Σ_i weight_i (F(x_i, y_i) − F(x_i, y)) of one labelling y of each sequence.
+/// The plane Σ_i weight_i (F(x_i, y_i) − F(x_i, y)) of one labelling y of each sequence.
 struct Plane {
     normal: Vec<f64>,
-    idle: u32, // iterations since it had a share
+    idle: u32, // iterations since it last had a share
 }
 
 impl IterativeLearner for Planes<'_> {
@@ -101,7 +102,7 @@ impl IterativeLearner for Planes<'_> {
 }
 
 impl Planes<'_> {
-    /// w = Σ_k α_k plane_k.
+    /// Sets the weights to w = Σ_k α_k plane_k, and drops idle planes.
     fn take_solution(&mut self) {
         self.w.fill(0.0);
         for (plane, &alpha) in self.planes.iter_mut().zip(self.program.alpha()) {
@@ -111,7 +112,7 @@ impl Planes<'_> {
             }
         }
         for k in (1..self.planes.len()).rev() {
-            if self.planes[k].idle > IDLE {
+            if self.planes[k].idle > MAX_IDLE {
                 self.planes.swap_remove(k);
                 self.program.remove(k);
             }
@@ -121,7 +122,8 @@ impl Planes<'_> {
     fn add_plane(&mut self) {
         let mut normal = vec![0.0; self.w.len()];
         self.decoder.sum_differences(&mut normal);
-        let costs = self.decoder.answers().map(|(i, answer, _)| self.decoder.weight(i) * answer.cost);
+        let costs =
+            self.decoder.violations().map(|(i, violation, _)| self.decoder.weight(i) * violation.cost);
         let cost = costs.sum();
         self.planes.push(Plane { normal, idle: 0 });
         let normal = &self.planes[self.planes.len() - 1].normal;

@@ -8,15 +8,17 @@ use crate::margin::ssvm::{Ssvm, half_square};
 use crate::margin::training_loop::{IterativeLearner, Progress};
 use crate::training::shuffled_order::ShuffledOrder;
 
-/// The structural SVM by stochastic subgradients (Ratliff et al. 2007; the steps of Pegasos, Shalev-Shwartz et al. 2010).
+/// Structured SVM by stochastic subgradients (Ratliff et al. 2007; the steps of Pegasos,
+/// Shalev-Shwartz et al. 2010).
 ///
-/// Steps of 1/(λt) with λ = 1/(Cn) make w_t = (Cn/t) Σ_u ψ_u, ψ_u being what the truth had more of each feature than
-/// the most violating labelling of turn u: only the sum is kept, and a turn changes few of its entries. t begins at n, as
-/// if the starting weights had been seen for an epoch. The model has the average of all w_t, the t-th counting t times
-/// (as Lacoste-Julien et al. 2013 average).
+/// Steps of 1/(λt) with λ = 1/(Cn) make w_t = (Cn/t) Σ_u ψ_u, where ψ_u is F(truth) − F(worst
+/// labelling) of turn u: only the sum is stored, and a turn changes few of its entries. t starts at
+/// n, as if the starting weights had been seen for an epoch. The model has the average of all w_t,
+/// the t-th counting t times (as Lacoste-Julien et al. 2013 average).
 ///
-/// Each sequence has its turn once an epoch, in an order drawn anew. No sequence has then more than C of the sum, so every
-/// w_t from zero on is feasible in the dual problem, and so is their average, which gives the lower bound.
+/// Each sequence has one turn per epoch, in an order drawn anew. No sequence then has more than C
+/// of the sum, so every w_t from zero on is feasible in the dual problem, and so is their average,
+/// which gives the lower bound.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmSubgradient(pub Ssvm);
 
@@ -55,7 +57,7 @@ impl Learner for SsvmSubgradient {
             average,
             decoder,
         };
-        self.0.learn(TAG, epochs, problem, run)
+        self.0.run_solver(TAG, epochs, problem, run)
     }
 }
 
@@ -64,7 +66,7 @@ struct Epochs<'a> {
     decoder: Decoder<'a>,
     order: ShuffledOrder,
     turns: usize,
-    sum: AveragedWeights, // [weights + 1] Σ ψ, and behind it Σ Δ, which the dual problem has beside ½‖w‖²
+    sum: AveragedWeights, // [weights + 1] Σ ψ, then Σ Δ, the linear term of the dual problem
     average: Vec<f64>,
     from_zero: bool,
 }
@@ -74,13 +76,13 @@ impl IterativeLearner for Epochs<'_> {
         let Epochs { ssvm, decoder, order, turns, sum, average, .. } = self;
         let (n, dim) = (decoder.len(), sum.now.len() - 1);
         let scale = |turns: usize| ssvm.c * n as f64 / (n + turns) as f64;
-        decoder.take(&sum.now[..dim]);
+        decoder.set_weights(&sum.now[..dim]);
         for &i in order.next() {
-            let answer = decoder.most_violating(i, 1.0 / scale(*turns))?;
-            if answer.excess > 0.0 {
+            let violation = decoder.most_violating(i, 1.0 / scale(*turns))?;
+            if violation.excess > 0.0 {
                 let weight = decoder.weight(i);
-                decoder.shift(i, None, None, weight, |k, change| sum.add(k, change));
-                sum.add(dim, weight * answer.cost);
+                decoder.shift(i, None, None, |_| weight, |k, change| sum.add(k, change));
+                sum.add(dim, weight * violation.cost);
             }
             *turns += 1;
             sum.end_turn(*turns as f64, scale(*turns));

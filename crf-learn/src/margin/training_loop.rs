@@ -3,40 +3,42 @@ use crf_core::{Fit, FitContext, Iteration, LogLinear, Problem, Result, Stop, Tra
 use crate::margin::decoder::Decoder;
 use crate::training::early_stopping::EarlyStopping;
 
-/// A learner that goes over the data in rounds; the loop around them is [`run_rounds`].
+/// A learner that passes over the data in rounds; the loop around them is [`run_rounds`].
 pub(crate) trait IterativeLearner {
-    /// Goes over the data once more.
+    /// Passes over the data once.
     fn round(&mut self) -> Result<Progress>;
-    /// The weights that the model would have now.
+    /// Weights that the model would have now.
     fn weights(&self) -> &[f64];
 }
 
-/// What a round came to.
+/// Result of a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
-    /// What is minimised.
+    /// Value of the objective.
     pub(crate) objective: f64,
-    /// A lower bound on it.
+    /// Lower bound on its minimum, if one is known.
     pub(crate) dual: Option<f64>,
-    /// How often all sequences were decoded so far.
+    /// Number of times that all sequences were decoded so far.
     pub(crate) evaluations: u32,
-    /// Whether there is nothing left to do.
+    /// True if there is nothing left to do.
     pub(crate) done: bool,
 }
 
-/// When rounds end.
+/// Limits of the rounds of a learner.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundLimits<'a> {
-    /// The learner.
+    /// Tag of the learner.
     pub(crate) tag: &'a str,
-    /// How many rounds there are at most.
+    /// Maximum number of rounds.
     pub(crate) rounds: u32,
-    /// For how many rounds the validation data may see no progress; 0 does not look at them.
+    /// Rounds without improvement on the validation data before stopping; 0 disables early
+    /// stopping.
     pub(crate) patience: u32,
 }
 
-/// Lets a learner go round until it is done, a limit is reached, or the number of wrong positions in the validation data
-/// no longer falls; the model has the weights of the last round, or those that did best on watched validation data.
+/// Runs rounds until the learner is done, a limit is reached, or the number of wrong positions in
+/// the validation data no longer falls. The model has the weights of the last round, or with early
+/// stopping those that did best on the validation data.
 pub(crate) fn run_rounds(
     mut learner: impl IterativeLearner,
     limits: RoundLimits<'_>,
@@ -44,7 +46,7 @@ pub(crate) fn run_rounds(
     run: &mut FitContext<'_>,
 ) -> Result<Fit> {
     let valid = if limits.patience > 0 { Decoder::of_valid(problem, limits.tag)? } else { None };
-    let mut watch = valid.map(|mut valid| {
+    let mut early_stopping = valid.map(|mut valid| {
         EarlyStopping::new(limits.patience, move |w: &[f64]| valid.all_mistakes(w).map(|wrong| wrong as f64))
     });
     let mut before = learner.weights().to_vec();
@@ -60,7 +62,7 @@ pub(crate) fn run_rounds(
             gradient_norm: changes.sum::<f64>().sqrt(),
             non_zeros: w.iter().filter(|w| **w != 0.0).count(),
             evaluations,
-            holdout: watch.as_mut().map(|watch| watch.see(w)).transpose()?,
+            holdout: early_stopping.as_mut().map(|stopping| stopping.see(w)).transpose()?,
             seconds: run.seconds(),
             dual,
         };
@@ -73,14 +75,14 @@ pub(crate) fn run_rounds(
         if done {
             break Stop::Converged;
         }
-        if watch.as_ref().is_some_and(EarlyStopping::is_exhausted) {
+        if early_stopping.as_ref().is_some_and(EarlyStopping::is_exhausted) {
             break Stop::Holdout;
         }
         if round == limits.rounds {
             break Stop::Budget;
         }
     };
-    let w = watch.and_then(EarlyStopping::best).unwrap_or(before);
+    let w = early_stopping.and_then(EarlyStopping::best).unwrap_or(before);
     let model = LogLinear::new(problem.map.clone(), w)?;
     Ok(Fit { model: Box::new(model), trace: Trace { iterations, stop } })
 }

@@ -4,50 +4,53 @@ use rand::RngExt as _;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A feed-forward net from the state functions of a position to a score for each label, with rectified hidden layers.
+/// Feed-forward net from the state functions of a position to a score for each label, with
+/// rectified hidden layers.
 ///
-/// The weights of a layer stand input by input, so that an input of 0 costs nothing: neither a function that does not fire
-/// nor a hidden unit that is at rest. A bias is the weights of one more input, which is always 1.
+/// The weights of a layer are stored input by input, so an input of 0 costs nothing: neither a
+/// function that does not fire nor an inactive hidden unit. A bias is the weight vector of one more
+/// input, which is always 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FeedForwardNet {
     sizes: Vec<usize>, // [layers + 1] functions, hidden units, labels
     biased: Vec<bool>, // [layers]
-    inputs: Vec<bool>, // [functions] whether a function is looked at
+    inputs: Vec<bool>, // [functions] true if the net reads the function
 }
 
-/// What a net does to some positions, kept for the way back.
+/// Memory of a forward pass over some positions, kept for the backward pass.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
     layers: Vec<Inputs>,
-    /// The scores of the labels, position by position; those of the units of a hidden layer on the way.
+    /// Scores of the labels, position by position; during the pass those of the units of a hidden
+    /// layer.
     pub(crate) scores: Vec<f64>,
-    slopes: Vec<f64>, // of one position's outputs in a layer
-    before: Vec<f64>, // of its inputs
+    slopes: Vec<f64>,       // of the outputs of a layer at one position
+    input_slopes: Vec<f64>, // of its inputs
 }
 
-/// The inputs of one layer that are not 0, position by position.
+/// Non-zero inputs of one layer, position by position.
 #[derive(Debug, Default)]
 struct Inputs {
     starts: Vec<usize>,
     entries: Vec<(u32, f64)>,
 }
 
-/// Hidden units that rest by chance (Srivastava et al. 2014).
+/// Dropout of hidden units (Srivastava et al. 2014).
 #[derive(Debug, Clone)]
 pub(crate) struct Dropout {
-    /// How likely a unit is to rest; the others count the more.
+    /// Probability that a unit drops out; the others are scaled up.
     pub(crate) share: f64,
-    /// Where each position has a stream of its own.
+    /// Random numbers, with one stream per position.
     pub(crate) rng: Rng,
-    /// How many steps were made.
+    /// Number of steps so far.
     pub(crate) step: u32,
 }
 
 impl FeedForwardNet {
-    /// A net over the varying functions of `links` that have features.
-    pub(crate) fn new(links: &FeatureSet, hidden: &[usize], n_labels: usize, output_bias: bool) -> Self {
-        let inputs: Vec<bool> = (0..links.n_observations() as u32)
-            .map(|g| !links.is_constant(g) && !links.range(g).is_empty())
+    /// Creates a net over the varying functions of `features` that have features.
+    pub(crate) fn new(features: &FeatureSet, hidden: &[usize], n_labels: usize, output_bias: bool) -> Self {
+        let inputs: Vec<bool> = (0..features.n_observations() as u32)
+            .map(|g| !features.is_constant(g) && !features.range(g).is_empty())
             .collect();
         let sizes: Vec<usize> =
             [inputs.len()].into_iter().chain(hidden.iter().copied()).chain([n_labels]).collect();
@@ -59,32 +62,32 @@ impl FeedForwardNet {
         self.biased.len()
     }
 
-    /// How many weights a layer has.
+    /// Number of weights of a layer.
     fn layer_len(&self, layer: usize) -> usize {
         (self.sizes[layer] + usize::from(self.biased[layer])) * self.sizes[layer + 1]
     }
 
-    /// How many weights there are.
+    /// Number of weights.
     pub(crate) fn len(&self) -> usize {
         (0..self.n_layers()).map(|layer| self.layer_len(layer)).sum()
     }
 
-    /// How many labels are given a score.
+    /// Number of labels.
     pub(crate) fn n_labels(&self) -> usize {
         self.sizes[self.n_layers()]
     }
 
-    /// The functions that are looked at, and the weights of each in the first layer.
+    /// Functions that the net reads, with the weights of each in the first layer.
     pub(crate) fn first_layer<'w>(&self, w: &'w [f64]) -> impl Iterator<Item = (u32, &'w [f64])> {
         let rows = (0..).zip(w.chunks(self.sizes[1]));
         rows.zip(&self.inputs).filter(|(_, used)| **used).map(|(row, _)| row)
     }
 
-    /// Rejects what no net of these sizes can have been saved with.
-    pub(crate) fn check(&self, links: &FeatureSet, n_labels: usize, w: &[f64]) -> Result<()> {
+    /// Rejects sizes and weights that no saved net can have.
+    pub(crate) fn check(&self, features: &FeatureSet, n_labels: usize, w: &[f64]) -> Result<()> {
         let fits = self.sizes.len() >= 2
             && self.biased.len() + 1 == self.sizes.len()
-            && self.sizes[0] == links.n_observations()
+            && self.sizes[0] == features.n_observations()
             && self.inputs.len() == self.sizes[0]
             && self.sizes[1..].iter().all(|size| (1..=1 << 16).contains(size))
             && self.n_labels() == n_labels
@@ -100,7 +103,8 @@ impl FeedForwardNet {
         }
     }
 
-    /// Weights to begin with: uniform with the variance 2 / inputs, and no bias (He et al. 2015, equation 10).
+    /// Draws initial weights: uniform with the variance 2 / inputs, and zero biases (He et al.
+    /// 2015, equation 10).
     pub(crate) fn draw(&self, rng: &mut Rng) -> Vec<f64> {
         let mut w = vec![0.0; self.len()];
         let mut rest = w.as_mut_slice();
@@ -116,12 +120,12 @@ impl FeedForwardNet {
         w
     }
 
-    /// How much work a position is, about.
+    /// Approximate work of a position.
     pub(crate) fn cost(&self) -> usize {
         self.sizes.windows(2).map(|pair| pair[1] * (pair[0].min(64) + 1)).sum()
     }
 
-    /// The scores of all positions of a corpus. `[positions × labels]`
+    /// Scores of all positions of a dataset. `[positions × labels]`
     pub(crate) fn scores(&self, w: &[f64], x: &EncodedDataset) -> Vec<f64> {
         const ROWS: usize = 64;
         let n_labels = self.n_labels();
@@ -137,7 +141,7 @@ impl FeedForwardNet {
         scores
     }
 
-    /// Finds the scores of the labels at some positions.
+    /// Computes the scores of the labels at some positions.
     pub(crate) fn forward(
         &self,
         w: &[f64],
@@ -184,7 +188,8 @@ impl FeedForwardNet {
         }
     }
 
-    /// Adds to `gradient` what the slopes of the scores of the last [`FeedForwardNet::forward`] make of each weight.
+    /// Adds to `gradient` the derivatives with respect to all weights, given those with respect to
+    /// the scores of the last [`FeedForwardNet::forward`].
     pub(crate) fn backward(
         &self,
         w: &[f64],
@@ -195,7 +200,7 @@ impl FeedForwardNet {
     ) {
         let n_labels = self.n_labels();
         let scale = dropout.map_or(1.0, Dropout::scale);
-        let Pass { layers, slopes: now, before, .. } = pass;
+        let Pass { layers, slopes: now, input_slopes, .. } = pass;
         for (row, given) in slopes.chunks(n_labels).enumerate() {
             now.clear();
             now.extend_from_slice(given);
@@ -204,29 +209,29 @@ impl FeedForwardNet {
                 let range = end - self.layer_len(layer)..end;
                 end = range.start;
                 let Inputs { starts, entries } = &layers[layer];
-                before.clear();
-                before.resize(if layer == 0 { 0 } else { self.sizes[layer] }, 0.0);
+                input_slopes.clear();
+                input_slopes.resize(if layer == 0 { 0 } else { self.sizes[layer] }, 0.0);
                 dispatch(Backward {
                     entries: &entries[starts[row]..starts[row + 1]],
                     weights: &w[range.clone()],
                     slopes: now,
                     scale,
                     gradient: &mut gradient[range],
-                    before,
+                    input_slopes,
                 });
-                std::mem::swap(now, before);
+                std::mem::swap(now, input_slopes);
             }
         }
     }
 }
 
 impl Dropout {
-    /// What units that do not rest are multiplied by.
+    /// Scale of the units that do not drop out.
     fn scale(&self) -> f64 {
         1.0 / (1.0 - self.share)
     }
 
-    /// The units of a hidden layer that do not rest at position `t`.
+    /// Appends the units of a hidden layer that do not drop out at position `t`.
     fn thin<'u>(
         &self,
         t: usize,
@@ -236,14 +241,14 @@ impl Dropout {
     ) {
         let mut rng = self.rng.clone();
         rng.set_stream(u64::from(self.step) << 32 | t as u64);
-        // Layers read different stretches of the stream.
+        // Layers read different parts of the stream.
         rng.set_word_pos((layer as u128) << 40);
         let kept = active.filter(|_| rng.random::<f32>() as f64 >= self.share);
         out.extend(kept.map(|(unit, score)| (unit, score * self.scale())));
     }
 }
 
-/// out[row] += Σ value · weights[input], four inputs at a time.
+/// Forward kernel: out[row] += Σ value · weights[input], four inputs at a time.
 struct Forward<'a> {
     starts: &'a [usize],
     entries: &'a [(u32, f64)],
@@ -261,8 +266,8 @@ impl Kernel for Forward<'_> {
         for (row, out) in out.chunks_exact_mut(n_out).enumerate() {
             let (four, rest) = entries[starts[row]..starts[row + 1]].as_chunks::<4>();
             for &[a, b, c, d] in four {
-                let of = |input: u32| &weights[input as usize * n_out..][..n_out];
-                let (w_a, w_b, w_c, w_d) = (of(a.0), of(b.0), of(c.0), of(d.0));
+                let row = |input: u32| &weights[input as usize * n_out..][..n_out];
+                let (w_a, w_b, w_c, w_d) = (row(a.0), row(b.0), row(c.0), row(d.0));
                 for j in 0..n_out {
                     let sum = fma::<FMA>(a.1, w_a[j], fma::<FMA>(b.1, w_b[j], out[j]));
                     out[j] = fma::<FMA>(c.1, w_c[j], fma::<FMA>(d.1, w_d[j], sum));
@@ -278,14 +283,15 @@ impl Kernel for Forward<'_> {
     }
 }
 
-/// gradient[input] += value · slopes, and the slope of each input that is a unit: scale · weights[input] · slopes.
+/// Backward kernel: gradient[input] += value · slopes, and for each input that is a unit its slope
+/// scale · weights[input] · slopes.
 struct Backward<'a> {
     entries: &'a [(u32, f64)],
     weights: &'a [f64], // [inputs × outputs]
     slopes: &'a [f64],  // [outputs]
     scale: f64,
-    gradient: &'a mut [f64], // [inputs × outputs]
-    before: &'a mut [f64],   // [units], or nothing
+    gradient: &'a mut [f64],     // [inputs × outputs]
+    input_slopes: &'a mut [f64], // [units], or empty
 }
 
 impl Kernel for Backward<'_> {
@@ -294,7 +300,7 @@ impl Kernel for Backward<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         const LANES: usize = 8;
-        let Backward { entries, weights, slopes, scale, gradient, before } = self;
+        let Backward { entries, weights, slopes, scale, gradient, input_slopes } = self;
         let n_out = slopes.len();
         let (whole, tail) = slopes.as_chunks::<LANES>();
         for &(input, value) in entries {
@@ -303,7 +309,7 @@ impl Kernel for Backward<'_> {
             for j in 0..n_out {
                 gradient[j] = fma::<FMA>(value, slopes[j], gradient[j]);
             }
-            if let Some(before) = before.get_mut(input as usize) {
+            if let Some(slope) = input_slopes.get_mut(input as usize) {
                 let (rows, rest) = weights[range].as_chunks::<LANES>();
                 let mut sums = [0.0; LANES];
                 for (weights, slopes) in rows.iter().zip(whole) {
@@ -318,7 +324,7 @@ impl Kernel for Backward<'_> {
                 for (weight, slope) in rest.iter().zip(tail) {
                     total += weight * slope;
                 }
-                *before = scale * total;
+                *slope = scale * total;
             }
         }
     }
@@ -354,12 +360,12 @@ mod tests {
             net.backward(&w, &slopes, dropout, &mut pass, &mut gradient);
             assert!(gradient.iter().filter(|slope| **slope != 0.0).count() > w.len() / 3);
             for k in 0..w.len() {
-                let (at, h) = (w[k], 1e-6);
+                let (weight_k, h) = (w[k], 1e-6);
                 let [above, below] = [h, -h].map(|by| {
-                    w[k] = at + by;
+                    w[k] = weight_k + by;
                     value(&w, &mut Pass::default())
                 });
-                w[k] = at;
+                w[k] = weight_k;
                 let slope = (above - below) / (2.0 * h);
                 assert!(
                     (gradient[k] - slope).abs() < 1e-7,

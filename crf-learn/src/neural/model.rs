@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::neural::feed_forward::FeedForwardNet;
 use crate::objectives::fixed_scores::{FixedScores, add_scores};
 
-/// A net that scores the labels of each position, and weights of transition features.
+/// A net that scores the labels of each position, with the weights of transition features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NeuralModel {
     net: FeedForwardNet,
@@ -22,7 +22,7 @@ impl NeuralModel {
 impl Model for NeuralModel {
     fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         let pairs = self.pairs.bind(x)?;
-        Ok(Box::new(Bound { x, pairs, scores: FixedScores(self.net.scores(&self.weights, x)) }))
+        Ok(Box::new(BoundNeural { x, pairs, scores: FixedScores(self.net.scores(&self.weights, x)) }))
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
@@ -30,14 +30,15 @@ impl Model for NeuralModel {
         self.net.check(self.pairs.map().state(), features.schema().n_labels(0), &self.weights)
     }
 
-    /// The lengths of what leads from each function to the first layer, and the weights of transition features.
+    /// Reports the norms of the first-layer weights of each function, and the weights of transition
+    /// features.
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
-        let links = self.pairs.map().state();
+        let features = self.pairs.map().state();
         let length = |row: &[f64]| row.iter().map(|w| w * w).sum::<f64>().sqrt();
         let mut all: Vec<(String, f64)> = self
             .net
             .first_layer(&self.weights)
-            .map(|(g, row)| (format!("‖{} → first layer‖", links.name(g)), length(row)))
+            .map(|(g, row)| (format!("‖{} → first layer‖", features.name(g)), length(row)))
             .collect();
         self.pairs.describe(usize::MAX, &mut |name, weight| all.push((name.to_owned(), weight)));
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
@@ -45,17 +46,18 @@ impl Model for NeuralModel {
     }
 }
 
-/// The potentials of transition features, and the scores of all positions.
-struct Bound<'a> {
+/// A neural model bound to a dataset: potentials of transition features, and scores of all
+/// positions.
+struct BoundNeural<'a> {
     x: &'a EncodedDataset,
     pairs: Box<dyn BoundModel + 'a>,
     scores: FixedScores,
 }
 
-impl BoundModel for Bound<'_> {
+impl BoundModel for BoundNeural<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
         let mut p = self.pairs.fill(i, scratch)?;
-        add_scores(&mut p, self.scores.of(self.x.data(), i));
+        add_scores(&mut p, self.scores.sequence(self.x.data(), i));
         Ok(p)
     }
 }

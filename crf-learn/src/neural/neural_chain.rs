@@ -17,66 +17,70 @@ use crate::optimizers::optimizer::{StopRule, minimise};
 use crate::optimizers::penalised::{Penalised, Penalty};
 use crate::training::early_stopping::EarlyStopping;
 
-/// A chain, or another graph, whose node potentials are the outputs of a feed-forward net (Do & Artières 2010).
+/// A chain, or another graph, whose node potentials are the outputs of a feed-forward net (Do &
+/// Artières 2010).
 ///
-/// The net reads the values of the state functions, whatever labels they are tied to, and has hidden layers of rectified units;
-/// constant functions are left to its biases. Transition features have weights as in other models. With `training =
-/// "classifier"` the trace has the epochs of the net and then the iterations of the transition weights, each with the
-/// objective of its own.
+/// The net reads the values of the state functions, whatever labels they have features for, and has
+/// hidden layers of rectified units; its biases take the place of constant functions. Transition
+/// features have weights as in other models. With `training = "classifier"` the trace has the
+/// epochs of the net, then the iterations of the transition weights, each with its own objective.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NeuralChain {
-    /// How many units each hidden layer has; a linear model when there is none.
+    /// Number of units of each hidden layer; with no layer the model is linear.
     pub hidden: Vec<usize>,
-    /// Whether labels have scores of their own beside what hidden units say.
+    /// True if labels have a bias in the output layer.
     pub output_bias: bool,
-    /// How likely a hidden unit is to rest in a step of training; at least 0 and below 1.
+    /// Dropout: probability that a hidden unit is inactive in a training step; at least 0 and below
+    /// 1.
     pub dropout: f64,
-    /// What is trained together.
+    /// Parts that are trained together.
     pub training: Training,
-    /// How often the net sees the training data; at least 1.
+    /// Passes over the training data; at least 1.
     pub epochs: u32,
-    /// How the net is trained; a batch is of positions, or of sequences if all is trained together.
+    /// Optimizer of the net; a batch is of positions, or of sequences with `training = "joint"`.
     pub adam: Adam,
-    /// λ₂ of (λ₂/2)‖w‖² on the weights that are trained with the net; at least 0.
+    /// λ₂, factor of the penalty (λ₂/2)‖w‖² on the weights that are trained with the net; at least
+    /// 0.
     pub l2: f64,
-    /// With validation data: stop after so many epochs in a row in which the objective did not fall there, and keep the weights
-    /// under which it was lowest; 0 does not look at them.
+    /// Early stopping: epochs without improvement on the validation data (in the objective) before
+    /// stopping; the best weights are kept. 0 disables it.
     pub patience: u32,
-    /// How transition weights are learnt beside a net that was trained as a classifier.
+    /// Training of the transition weights of a net that was trained as a classifier.
     pub pairwise: Pairwise,
 }
 
-/// What is trained together.
+/// Parts that are trained together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Training {
-    /// First the net, as a classifier of single positions, and then, while it stays as it is, the transition weights.
+    /// The net first, as a classifier of single positions; then, with the net fixed, the transition
+    /// weights.
     #[default]
     Classifier,
     /// The net and the transition weights, by the likelihood of whole sequences.
     Joint,
 }
 
-/// How transition weights are learnt while the net stays as it is.
+/// Training of transition weights while the net stays fixed.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pairwise {
-    /// What they minimise.
+    /// Objective of the transition weights.
     pub by: By,
-    /// What the learners that minimise have in common.
+    /// Settings of all learners that minimise an objective.
     #[serde(flatten)]
     pub minimisation: Minimisation,
 }
 
-/// An objective for transition weights.
+/// Objective for transition weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// That of `mle`.
+    /// The likelihood, as for `mle`.
     #[default]
     Likelihood,
-    /// That of `pseudo-likelihood`.
+    /// The pseudo-likelihood, as for `pseudo-likelihood`.
     PseudoLikelihood,
 }
 
@@ -144,13 +148,13 @@ impl Learner for NeuralChain {
         let net = FeedForwardNet::new(map.state(), &self.hidden, schema.n_labels(0), self.output_bias);
         let mut w = net.draw(&mut seed.child("net").rng());
         let problem = Problem { map: &pairs, ..*problem };
-        let (trace, of_pairs) = match self.training {
+        let (trace, pair_weights) = match self.training {
             Training::Joint => {
                 w.resize(net.len() + pairs.len(), 0.0);
                 let trace =
                     self.train(|on| Joint::new(&net, on, self.dropout, &seed), &mut w, &problem, run)?;
-                let of_pairs = w.split_off(net.len());
-                (trace, of_pairs)
+                let pair_weights = w.split_off(net.len());
+                (trace, pair_weights)
             }
             Training::Classifier => {
                 let trace = self.train(
@@ -162,7 +166,7 @@ impl Learner for NeuralChain {
                 self.train_pairs(&net, &w, trace, &problem, run)?
             }
         };
-        let model = NeuralModel::new(net, w, LogLinear::new(pairs.clone(), of_pairs)?);
+        let model = NeuralModel::new(net, w, LogLinear::new(pairs.clone(), pair_weights)?);
         Ok(Fit { model: Box::new(model), trace })
     }
 }
@@ -172,22 +176,22 @@ impl NeuralChain {
         Penalty { l1: 0.0, l2: self.l2, exempt_intercepts: false }
     }
 
-    /// Trains the net, and what depends on it, for some epochs.
+    /// Trains the net, and the weights that are trained with it, for some epochs.
     fn train<'a, O: Objective + 'a>(
         &self,
-        of: impl Fn(&Problem<'a>) -> Result<O>,
+        objective: impl Fn(&Problem<'a>) -> Result<O>,
         w: &mut Vec<f64>,
         problem: &Problem<'a>,
         run: &mut FitContext<'_>,
     ) -> Result<Trace> {
-        let mut f = Penalised::sparing(Vec::new(), of(problem)?, &self.penalty());
-        // Epochs that do not improve the objective are no reason to end.
+        let mut f = Penalised::sparing(Vec::new(), objective(problem)?, &self.penalty());
+        // Epochs that do not improve the objective do not end the training.
         let rule = StopRule { iterations: self.epochs, tolerance: 0.0, delta: 0.0, period: 10_000 };
-        let watch = EarlyStopping::over_valid(self.patience, of, problem)?;
-        minimise(&mut f, w, &self.adam, &rule, watch, Vec::new(), run)
+        let early_stopping = EarlyStopping::over_valid(self.patience, objective, problem)?;
+        minimise(&mut f, w, &self.adam, &rule, early_stopping, Vec::new(), run)
     }
 
-    /// Learns the weights of transition features while the net stays as it is.
+    /// Trains the weights of transition features while the net stays fixed.
     fn train_pairs<'a>(
         &self,
         net: &FeedForwardNet,
@@ -196,22 +200,22 @@ impl NeuralChain {
         problem: &Problem<'a>,
         run: &mut FitContext<'_>,
     ) -> Result<(Trace, Vec<f64>)> {
-        let mut of_pairs = vec![0.0; problem.map.len()];
-        if trace.stop == Stop::Observer || of_pairs.is_empty() {
-            return Ok((trace, of_pairs));
+        let mut pair_weights = vec![0.0; problem.map.len()];
+        if trace.stop == Stop::Observer || pair_weights.is_empty() {
+            return Ok((trace, pair_weights));
         }
-        let given = |on: &Problem<'_>| FixedScores(net.scores(w, on.train));
+        let fixed = |on: &Problem<'_>| FixedScores(net.scores(w, on.train));
         let Pairwise { by, minimisation } = &self.pairwise;
         let trace = match by {
             By::Likelihood => {
-                let of = |on: &Problem<'a>| Ok(LikelihoodObjective::new(on)?.with(given(on)));
-                minimisation.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
+                let objective = |on: &Problem<'a>| Ok(LikelihoodObjective::new(on)?.with(fixed(on)));
+                minimisation.minimise(objective, &mut pair_weights, trace.iterations, problem, run)?
             }
             By::PseudoLikelihood => {
-                let of = |on: &Problem<'a>| Ok(PseudoLikelihoodObjective::new(on)?.with(given(on)));
-                minimisation.minimise(of, &mut of_pairs, trace.iterations, problem, run)?
+                let objective = |on: &Problem<'a>| Ok(PseudoLikelihoodObjective::new(on)?.with(fixed(on)));
+                minimisation.minimise(objective, &mut pair_weights, trace.iterations, problem, run)?
             }
         };
-        Ok((trace, of_pairs))
+        Ok((trace, pair_weights))
     }
 }

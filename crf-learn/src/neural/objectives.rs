@@ -7,36 +7,38 @@ use crate::objectives::likelihood::LikelihoodObjective;
 use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
 use crate::objectives::pseudo_likelihood::log_loss;
 
-/// −Σ log p(y_t | x_t) of the positions that have a label, with the scores of a net: a classifier of single positions.
+/// Objective of a classifier of single positions: −Σ log p(y_t | x_t) over the labelled positions,
+/// with the scores of a net.
 ///
 /// Its items are positions.
 pub(crate) struct Classifier<'a> {
     net: &'a FeedForwardNet,
     x: &'a EncodedDataset,
-    labelled: Vec<(usize, Label, f64)>, // position, label, how much it counts
+    labelled: Vec<(usize, Label, f64)>, // position, label, weight
     dropout: Option<Dropout>,
-    resting: bool, // whether units rest in this evaluation
+    drops_units: bool, // true if units drop out in this evaluation
 }
 
-/// −log p(Y | X) of a chain, or any graph, whose node potentials are the scores of a net, which the node beliefs are
-/// propagated back through: log Z has the marginals as its derivatives.
+/// Objective of net and transition weights together: −log p(Y | X) of a chain, or any graph, whose
+/// node potentials are the scores of a net. The derivatives of log Z, the node beliefs, are
+/// propagated back through the net.
 ///
-/// The weights are the net's and then those of the transition features.
+/// The weights are those of the net, then those of the transition features.
 pub(crate) struct Joint<'a> {
     net: &'a FeedForwardNet,
     x: &'a EncodedDataset,
     likelihood: LikelihoodObjective<'a>,
     dropout: Option<Dropout>,
-    resting: bool,
+    drops_units: bool,
 }
 
-/// Hidden units that rest with the given probability; none if that is 0.
+/// Dropout with the given probability; `None` if that is 0.
 fn dropout(share: f64, seed: &Seed) -> Option<Dropout> {
     (share > 0.0).then(|| Dropout { share, rng: seed.child("dropout").rng(), step: 0 })
 }
 
-/// Draws anew who rests, if the evaluation is a step; says whether anybody does.
-fn rest(dropout: &mut Option<Dropout>, some: Option<&[usize]>) -> bool {
+/// Redraws the dropout mask for a training step; true if dropout is active.
+fn redraw(dropout: &mut Option<Dropout>, some: Option<&[usize]>) -> bool {
     match dropout {
         Some(dropout) if some.is_some() => {
             dropout.step += 1;
@@ -47,7 +49,7 @@ fn rest(dropout: &mut Option<Dropout>, some: Option<&[usize]>) -> bool {
 }
 
 impl<'a> Classifier<'a> {
-    /// The classifier of a corpus's positions.
+    /// The objective over the labelled positions of a dataset.
     pub(crate) fn new(
         net: &'a FeedForwardNet,
         x: &'a EncodedDataset,
@@ -64,7 +66,7 @@ impl<'a> Classifier<'a> {
         if labelled.is_empty() {
             return Err(crf_core::Error::data("the data have no position with a label"));
         }
-        Ok(Classifier { net, x, labelled, dropout: dropout(share, seed), resting: false })
+        Ok(Classifier { net, x, labelled, dropout: dropout(share, seed), drops_units: false })
     }
 }
 
@@ -86,20 +88,20 @@ impl Objective for Classifier<'_> {
     }
 
     fn begin(&mut self, _w: &[f64], some: Option<&[usize]>) {
-        self.resting = rest(&mut self.dropout, some);
+        self.drops_units = redraw(&mut self.dropout, some);
     }
 
     fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         let (t, label, weight) = self.labelled[item];
-        let resting = self.dropout.as_ref().filter(|_| self.resting);
-        let pass: &mut Pass = worker.potentials.get();
-        self.net.forward(w, self.x, t..t + 1, resting, pass);
+        let dropout = self.dropout.as_ref().filter(|_| self.drops_units);
+        let pass: &mut Pass = worker.potentials.of();
+        self.net.forward(w, self.x, t..t + 1, dropout, pass);
         let slopes = &mut worker.node;
         slopes.clear();
         slopes.extend_from_slice(&pass.scores);
         part.value += weight * log_loss(slopes, label);
         slopes.iter_mut().for_each(|slope| *slope *= weight);
-        self.net.backward(w, slopes, resting, pass, &mut part.vector);
+        self.net.backward(w, slopes, dropout, pass, &mut part.vector);
         Ok(())
     }
 
@@ -120,7 +122,7 @@ impl Objective for Classifier<'_> {
 }
 
 impl<'a> Joint<'a> {
-    /// The likelihood of a problem's training data, with the transition features of its map.
+    /// The objective over the training data of a problem, with the transition features of its map.
     pub(crate) fn new(
         net: &'a FeedForwardNet,
         problem: &Problem<'a>,
@@ -129,7 +131,7 @@ impl<'a> Joint<'a> {
     ) -> Result<Self> {
         refuse_foreign(problem.train.data())?;
         let likelihood = LikelihoodObjective::new(problem)?;
-        Ok(Joint { net, x: problem.train, likelihood, dropout: dropout(share, seed), resting: false })
+        Ok(Joint { net, x: problem.train, likelihood, dropout: dropout(share, seed), drops_units: false })
     }
 }
 
@@ -151,23 +153,23 @@ impl Objective for Joint<'_> {
     }
 
     fn begin(&mut self, w: &[f64], some: Option<&[usize]>) {
-        self.resting = rest(&mut self.dropout, some);
+        self.drops_units = redraw(&mut self.dropout, some);
         self.likelihood.begin(&w[self.net.len()..], some);
     }
 
     fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
-        let (of_net, _) = w.split_at(self.net.len());
+        let (net_weights, _) = w.split_at(self.net.len());
         let (range, weight) = (self.x.data().range(item), self.x.data().weight(item));
-        let resting = self.dropout.as_ref().filter(|_| self.resting);
+        let dropout = self.dropout.as_ref().filter(|_| self.drops_units);
         // Taken out, because the potentials are made in the same memory.
-        let Memory { mut pass, mut slopes } = std::mem::take(worker.potentials.get());
-        self.net.forward(of_net, self.x, range, resting, &mut pass);
+        let Memory { mut pass, mut slopes } = std::mem::take(worker.potentials.of());
+        self.net.forward(net_weights, self.x, range, dropout, &mut pass);
         slopes.clear();
         slopes.resize(pass.scores.len(), 0.0);
         let partial = self.likelihood.is_partial(item);
         let passes = [(false, 1.0), (true, -1.0)];
         for (clamped, sign) in passes.into_iter().take(1 + usize::from(partial)) {
-            let sum = part.sum_from(of_net.len());
+            let sum = part.sum_from(net_weights.len());
             let done = self.likelihood.add_log_z(item, clamped, sign, &pass.scores, sum, worker);
             done.map_err(|error| error.at(format!("sequence {}", item + 1)))?;
             let beliefs = slopes.iter_mut().zip(&worker.node);
@@ -179,16 +181,16 @@ impl Objective for Joint<'_> {
             let scores = slopes.chunks_mut(self.net.n_labels()).zip(truth);
             scores.for_each(|(slopes, &label)| slopes[label as usize] -= weight);
         }
-        self.net.backward(of_net, &slopes, resting, &mut pass, &mut part.vector[..of_net.len()]);
-        *worker.potentials.get() = Memory { pass, slopes };
+        self.net.backward(net_weights, &slopes, dropout, &mut pass, &mut part.vector[..net_weights.len()]);
+        *worker.potentials.of() = Memory { pass, slopes };
         Ok(())
     }
 
     fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
         let n = self.net.len();
-        let (of_net, of_pairs) = gradient.split_at_mut(n);
-        of_net.copy_from_slice(&total.vector[..n]);
-        self.likelihood.finish_sum(&w[n..], some, total.value, &total.vector[n..], of_pairs)
+        let (net_gradient, pair_gradient) = gradient.split_at_mut(n);
+        net_gradient.copy_from_slice(&total.vector[..n]);
+        self.likelihood.finish_sum(&w[n..], some, total.value, &total.vector[n..], pair_gradient)
     }
 
     fn is_separated(&self, _value: f64) -> bool {
@@ -196,7 +198,7 @@ impl Objective for Joint<'_> {
     }
 }
 
-/// A worker's memory for one sequence.
+/// Memory of a worker for one sequence.
 #[derive(Default)]
 struct Memory {
     pass: Pass,
@@ -271,7 +273,7 @@ mod tests {
         assert!((got - value).abs() < 1e-9 * (1.0 + value), "{got} vs {value}");
         let n_net = net.len();
         for (k, want) in want.iter().enumerate() {
-            let at = if k < 3 {
+            let index = if k < 3 {
                 n_net - 3 + k
             } else if k < n_state {
                 k
@@ -279,22 +281,23 @@ mod tests {
                 n_net + k - n_state
             };
             assert!(
-                (gradient[at] - want).abs() < 1e-9,
+                (gradient[index] - want).abs() < 1e-9,
                 "{}: {} vs {want}",
                 encoded.map.name(k),
-                gradient[at]
+                gradient[index]
             );
         }
     }
 
     #[test]
-    fn units_rest_in_steps_only() {
+    fn units_drop_out_in_steps_only() {
         let encoded = encoded(0, 2);
         let net = FeedForwardNet::new(encoded.map.state(), &[20], 3, true);
         let w = net.draw(&mut Seed::new(1).rng());
         let classifier =
             |share| Sharded::new(Classifier::new(&net, &encoded.corpus, share, &Seed::new(1)).unwrap());
-        let (mut with, mut without) = (classifier(0.5), classifier(0.0));
+        let mut with = classifier(0.5);
+        let mut without = classifier(0.0);
         let mut gradient = vec![0.0; w.len()];
         let items: Vec<usize> = (0..10).collect();
         let mut steps = || with.evaluate_some(&items, &w, &mut gradient).unwrap();

@@ -1,6 +1,6 @@
 use crf_core::{Dataset, Error, Label, Result};
 
-/// The label of every position, without any of which the learner `tag` cannot do.
+/// Labels of all positions; an error if one is missing, since the learner `tag` needs all of them.
 pub(crate) fn all_labels(data: &Dataset, tag: &str) -> Result<Vec<Label>> {
     if data.n_positions() == 0 {
         return Err(Error::data("the data have no position"));
@@ -18,7 +18,7 @@ pub(crate) fn all_labels(data: &Dataset, tag: &str) -> Result<Vec<Label>> {
     Ok(truth)
 }
 
-/// Fails at the first label that no model of the data's schema can have.
+/// Refuses labels that are not in the schema, which no model can predict.
 pub(crate) fn refuse_foreign(data: &Dataset) -> Result<()> {
     match data.labels().iter().flatten().find(|&&label| Dataset::is_foreign(label)) {
         None => Ok(()),

@@ -1,27 +1,29 @@
-use crate::scoring::scorer::Scorer;
 use crf_core::{Beliefs, Bound, Error, Forbidden, Inference, Label, Problem, Result};
 
 use crate::objectives::fixed_scores::{FixedScores, add_scores, score};
 use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
+use crate::scoring::scorer::Scorer;
 
-/// −log p(Y | X): Vail (2008), equation 2.46 summed as in 2.56, with the gradient 2.50.
+/// Negative conditional log-likelihood −log p(Y | X): Vail (2008), equation 2.46 summed as in 2.56,
+/// with the gradient 2.50.
 ///
-/// Positions without a label are summed out: the value is then log Z − log Z of the labellings that agree with what
-/// is known. The observed features of wholly labelled sequences never change and are counted once.
+/// Positions without a label are summed out: the value is then log Z − log Z of the labellings that
+/// agree with the known labels. The observed features of fully labelled sequences never change and
+/// are counted once.
 #[derive(Debug)]
 pub struct LikelihoodObjective<'a> {
     scorer: Scorer<'a>,
     inference: &'a dyn Inference,
     forbidden: Option<&'a Forbidden>,
-    observed: Vec<u32>, // features that occur
-    counts: Vec<f64>,   // how often each of these occurs
-    truth: Vec<Label>,  // [positions] what does not matter where a sequence is partial
-    partial: Vec<bool>, // [sequences] whether some label is missing
-    given: FixedScores,
+    observed: Vec<u32>, // features that occur in fully labelled sequences
+    counts: Vec<f64>,   // weighted count of each of these
+    truth: Vec<Label>,  // [positions] arbitrary where a label is missing
+    partial: Vec<bool>, // [sequences] true if a label is missing
+    fixed: FixedScores,
 }
 
 impl<'a> LikelihoodObjective<'a> {
-    /// The likelihood of a problem's training data.
+    /// The objective over the training data of a problem.
     pub fn new(problem: &Problem<'a>) -> Result<Self> {
         let scorer = Scorer::bundled(problem.map, problem.train)?;
         let data = problem.train.data();
@@ -29,7 +31,8 @@ impl<'a> LikelihoodObjective<'a> {
             return Err(Error::data("the training data have no position"));
         }
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
-        let (mut counts, mut partial) = (vec![0.0; problem.map.len()], Vec::new());
+        let mut counts = vec![0.0; problem.map.len()];
+        let mut partial = Vec::new();
         let truth: Vec<Label> = data.labels().iter().map(|label| label.unwrap_or(0)).collect();
         for i in 0..data.len() {
             problem.inference.supports(&data.shape(i))?;
@@ -42,41 +45,42 @@ impl<'a> LikelihoodObjective<'a> {
             (0..).zip(&counts).filter(|(_, count)| **count != 0.0).map(|(k, _)| k).collect();
         counts.retain(|&count| count != 0.0);
         let Problem { inference, forbidden, .. } = *problem;
-        let given = FixedScores::default();
-        Ok(LikelihoodObjective { scorer, inference, forbidden, observed, counts, truth, partial, given })
+        let fixed = FixedScores::default();
+        Ok(LikelihoodObjective { scorer, inference, forbidden, observed, counts, truth, partial, fixed })
     }
 
-    /// The same with scores of labels that do not depend on the weights.
-    pub(crate) fn with(self, given: FixedScores) -> Self {
-        LikelihoodObjective { given, ..self }
+    /// Adds fixed scores of labels.
+    pub(crate) fn with(self, fixed: FixedScores) -> Self {
+        LikelihoodObjective { fixed, ..self }
     }
 
-    /// Whether some label of sequence `i` is missing.
+    /// True if a label of sequence `i` is missing.
     pub(crate) fn is_partial(&self, i: usize) -> bool {
         self.partial[i]
     }
 
-    /// The labels of sequence `i`, of which those that are missing mean nothing.
+    /// Labels of sequence `i`; missing ones are arbitrary.
     pub(crate) fn truth(&self, i: usize) -> &[Label] {
-        &self.truth[self.scorer.corpus().data().range(i)]
+        &self.truth[self.scorer.encoded().data().range(i)]
     }
 
-    /// Adds `sign` times log Z and the expected features of sequence `i`, given its labels if `clamped` and scores of its
-    /// labels that are `given` beside the weights; leaves the node beliefs in the worker.
+    /// Adds `sign` times log Z and the expected features of sequence `i` to `sum`, given its known
+    /// labels if `clamped`; `fixed` scores are added to those of the weights. Leaves the node
+    /// beliefs in the worker.
     pub(crate) fn add_log_z(
         &self,
         i: usize,
         clamped: bool,
         sign: f64,
-        given: &[f64],
-        sum: Sum<'_>,
+        fixed: &[f64],
+        sum: SumTarget<'_>,
         worker: &mut WorkerMemory,
     ) -> Result<()> {
         let WorkerMemory { potentials, constrained, inference, node, edge } = worker;
-        let data = self.scorer.corpus().data();
+        let data = self.scorer.encoded().data();
         let weight = sign * data.weight(i);
         let mut p = self.scorer.fill(i, potentials)?;
-        add_scores(&mut p, given);
+        add_scores(&mut p, fixed);
         if let Some(forbidden) = self.forbidden {
             p = forbidden.apply(p, constrained)?;
         }
@@ -93,7 +97,7 @@ impl<'a> LikelihoodObjective<'a> {
         Ok(())
     }
 
-    /// Turns what was summed over all sequences, or over `some`, into the value and the gradient.
+    /// Returns the value and writes the gradient from the total over all sequences, or over `some`.
     pub(crate) fn finish_sum(
         &self,
         w: &[f64],
@@ -114,7 +118,7 @@ impl<'a> LikelihoodObjective<'a> {
                 self.observed.iter().zip(&self.counts).for_each(|(&k, &count)| subtract(k as usize, count))
             }
             Some(items) => {
-                let data = self.scorer.corpus().data();
+                let data = self.scorer.encoded().data();
                 for &i in items.iter().filter(|&&i| !self.partial[i]) {
                     let weight = data.weight(i);
                     self.scorer.for_each_feature(i, self.truth(i), |k, value| subtract(k, weight * value));
@@ -125,17 +129,17 @@ impl<'a> LikelihoodObjective<'a> {
     }
 }
 
-/// Where value and expectations are summed: a part, or a piece of one.
-pub(crate) struct Sum<'a> {
+/// Destination of value and expectations: a partial sum, or a part of its numbers.
+pub(crate) struct SumTarget<'a> {
     pub(crate) value: &'a mut f64,
     pub(crate) exact: &'a mut bool,
     pub(crate) vector: &'a mut [f64],
 }
 
 impl PartialSum {
-    /// Its sums from number `start` on.
-    pub(crate) fn sum_from(&mut self, start: usize) -> Sum<'_> {
-        Sum { value: &mut self.value, exact: &mut self.exact, vector: &mut self.vector[start..] }
+    /// The destination that starts at number `start`.
+    pub(crate) fn sum_from(&mut self, start: usize) -> SumTarget<'_> {
+        SumTarget { value: &mut self.value, exact: &mut self.exact, vector: &mut self.vector[start..] }
     }
 }
 
@@ -149,7 +153,7 @@ impl Objective for LikelihoodObjective<'_> {
     }
 
     fn cost(&self, item: usize) -> usize {
-        let shape = self.scorer.corpus().data().shape(item);
+        let shape = self.scorer.encoded().data().shape(item);
         shape.node_offset(shape.n_nodes()) * 4 + shape.edge_offset(shape.n_edges())
     }
 
@@ -162,14 +166,14 @@ impl Objective for LikelihoodObjective<'_> {
     }
 
     fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
-        let at = |error: Error| error.at(format!("sequence {}", item + 1));
-        let data = self.scorer.corpus().data();
-        let given = self.given.of(data, item);
-        self.add_log_z(item, false, 1.0, given, part.sum_from(0), worker).map_err(at)?;
+        let in_sequence = |error: Error| error.at(format!("sequence {}", item + 1));
+        let data = self.scorer.encoded().data();
+        let fixed = self.fixed.sequence(data, item);
+        self.add_log_z(item, false, 1.0, fixed, part.sum_from(0), worker).map_err(in_sequence)?;
         if self.partial[item] {
-            self.add_log_z(item, true, -1.0, given, part.sum_from(0), worker).map_err(at)?;
+            self.add_log_z(item, true, -1.0, fixed, part.sum_from(0), worker).map_err(in_sequence)?;
         } else {
-            part.value -= data.weight(item) * score(given, self.truth(item));
+            part.value -= data.weight(item) * score(fixed, self.truth(item));
         }
         Ok(())
     }
@@ -179,6 +183,6 @@ impl Objective for LikelihoodObjective<'_> {
     }
 
     fn is_separated(&self, value: f64) -> bool {
-        value < 1e-4 * self.scorer.corpus().data().n_positions() as f64
+        value < 1e-4 * self.scorer.encoded().data().n_positions() as f64
     }
 }

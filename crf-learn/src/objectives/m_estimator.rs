@@ -2,7 +2,6 @@ mod centred_patches;
 
 use std::ops::Range;
 
-use crate::scoring::scorer::Scorer;
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 use crf_core::{EncodedDataset, Error, FeatureMap, Problem, Result, Scratch};
 use schemars::JsonSchema;
@@ -11,69 +10,72 @@ use serde::{Deserialize, Serialize};
 use crate::objectives::labels::{all_labels, refuse_foreign};
 use crate::objectives::m_estimator::centred_patches::CentredPatches;
 use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
-use crate::objectives::patches::{Patches, Scored};
+use crate::objectives::patches::{Patches, SequencePatches};
 use crate::objectives::pseudo_likelihood::softmax;
+use crate::scoring::scorer::Scorer;
 
-/// The M-estimator of Jeon and Lin (2006) over patches (Vail 2008, chapter 5): with F_t(k) the features of all cliques
-/// that touch node t when it has label k and its neighbours their true labels, and a distribution ρ_t over its labels,
+/// The M-estimator of Jeon and Lin (2006) over patches (Vail 2008, chapter 5). With F_t(k) the
+/// features of all cliques that touch node t when it has label k and its neighbours have their true
+/// labels, and a distribution ρ_t over its labels, it minimises
 ///
 /// ```text
 /// centred   n log (1/n) Σ_t exp(−w·(F_t(y_t) − Σ_k ρ_t(k) F_t(k)))
 /// joint     Σ_t exp(−w·F_t(y_t)) + Σ_t Σ_k ρ_t(k) w·F_t(k)
 /// ```
 ///
-/// No normaliser is in it. The minimiser is log p/ρ; the logarithm of the centred form moves nothing, and keeps it from
-/// overflowing. Where ρ is the same everywhere, a position costs O(non-zeros), whatever the number of labels.
+/// There is no normaliser. The minimiser is log p/ρ; the logarithm of the centred form does not
+/// move it, and keeps the value from overflowing. Where ρ is the same everywhere, a position costs
+/// O(non-zeros), whatever the number of labels.
 #[derive(Debug)]
 pub struct MEstimatorObjective<'a> {
     form: Form,
     train: &'a EncodedDataset,
     dim: usize,
-    n: f64, // the sum of the weights of all positions
+    n: f64, // sum of the weights of all positions
     rho: PreparedReference<'a>,
 }
 
-/// Which of the two forms is minimised.
+/// Form of the M-estimator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// Features less their mean under ρ: estimates p(y_t | neighbours), which is what a CRF needs.
+    /// Features minus their mean under ρ: estimates p(y_t | neighbours), which is what a CRF needs.
     #[default]
     Centred,
-    /// As published, for a density of patches.
+    /// The published form: estimates a density of patches.
     Joint,
 }
 
-/// The distributions ρ_t.
+/// Reference distributions ρ_t.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReferenceDistribution {
-    /// The shares of the labels of each kind of node, the same everywhere.
+    /// One distribution over the labels of each kind of node, the same at all nodes.
     Same(Vec<Vec<f64>>),
-    /// What the state features say under these weights.
+    /// The distribution that the state features give under these weights.
     Local(Vec<f64>),
 }
 
 impl ReferenceDistribution {
-    /// All labels of a node alike.
+    /// The uniform distribution.
     pub fn uniform(map: &FeatureMap) -> Self {
         let n_labels = map.schema().kinds().iter().map(|kind| kind.labels.len());
         ReferenceDistribution::Same(n_labels.map(|n| vec![1.0 / n as f64; n]).collect())
     }
 }
 
-/// ρ made ready for training data.
+/// Reference distributions prepared for the training data.
 #[derive(Debug)]
 enum PreparedReference<'a> {
-    Same { columns: Box<CentredPatches>, weights: Vec<f64> }, // [patches] of their positions
-    Each { patches: Box<Patches<'a>>, rho: Vec<f64>, rho_at: Vec<usize> }, // [positions × labels], [sequences + 1]
+    Same { centred: Box<CentredPatches>, weights: Vec<f64> }, // [patches] weight of their positions
+    Each { patches: Box<Patches<'a>>, rho: Vec<f64>, rho_offsets: Vec<usize> }, // [positions × labels], [sequences + 1]
 }
 
 const TAG: &str = "m-estimator";
-/// Patches are added so many at a time, whatever their sequences.
+/// Number of patches added at a time, whatever their sequences.
 const BLOCK: usize = 256;
 
 impl<'a> MEstimatorObjective<'a> {
-    /// The objective over a problem's training data.
+    /// The objective over the training data of a problem.
     pub fn new(form: Form, rho: &ReferenceDistribution, problem: &Problem<'a>) -> Result<Self> {
         let (train, map) = (problem.train, problem.map);
         let data = train.data();
@@ -86,16 +88,17 @@ impl<'a> MEstimatorObjective<'a> {
             ReferenceDistribution::Same(rho) => {
                 let truth = all_labels(data, TAG)?;
                 refuse_foreign(data)?;
-                let columns = Box::new(CentredPatches::new(map, train, &truth, rho));
-                let weight = |i: usize, patch: usize| data.weight(i) * columns.times(patch);
-                let of = |i: usize| columns.patches(i).map(move |patch| (i, patch));
-                let weights = (0..data.len()).flat_map(of).map(|(i, patch)| weight(i, patch)).collect();
-                PreparedReference::Same { columns, weights }
+                let centred = Box::new(CentredPatches::new(map, train, &truth, rho));
+                let weight = |i: usize, patch: usize| data.weight(i) * centred.n_positions(patch);
+                let of_sequence = |i: usize| centred.patches(i).map(move |patch| (i, patch));
+                let weights =
+                    (0..data.len()).flat_map(of_sequence).map(|(i, patch)| weight(i, patch)).collect();
+                PreparedReference::Same { centred, weights }
             }
             ReferenceDistribution::Local(w) => {
                 let patches = Box::new(Patches::new(problem, TAG)?);
-                let (rho, rho_at) = local(w, problem)?;
-                PreparedReference::Each { patches, rho, rho_at }
+                let (rho, rho_offsets) = local(w, problem)?;
+                PreparedReference::Each { patches, rho, rho_offsets }
             }
         };
         if n == 0.0 {
@@ -104,7 +107,7 @@ impl<'a> MEstimatorObjective<'a> {
         Ok(MEstimatorObjective { form, train, dim: map.len(), n, rho })
     }
 
-    /// Turns each −m_t into exp(−m_t), in units of the part.
+    /// Replaces each −m_t by exp(−m_t), in units of the partial sum.
     fn exponentiate(&self, minus_m: &mut [f64], part: &mut PartialSum) {
         let top = dispatch(Largest(minus_m));
         if self.form == Form::Centred && !minus_m.is_empty() {
@@ -113,10 +116,11 @@ impl<'a> MEstimatorObjective<'a> {
         dispatch(Exponentiate { minus_m, top, factor: (top - part.log_scale).exp() });
     }
 
-    /// Adds patches where ρ is the same everywhere: the part gets the weighted exp(−m) of each of them.
+    /// Adds patches where ρ is the same everywhere: the partial sum gets the weighted exp(−m) of
+    /// each.
     fn add_same(
         &self,
-        columns: &CentredPatches,
+        centred: &CentredPatches,
         weights: &[f64],
         patches: Range<usize>,
         part: &mut PartialSum,
@@ -124,19 +128,26 @@ impl<'a> MEstimatorObjective<'a> {
     ) {
         let minus_m = &mut worker.node;
         minus_m.resize(patches.len(), 0.0);
-        columns.multiply(patches.clone(), minus_m);
+        centred.multiply(patches.clone(), minus_m);
         self.exponentiate(minus_m, part);
         minus_m.iter_mut().zip(&weights[patches.clone()]).for_each(|(e, weight)| *e *= weight);
         part.value += dispatch(Sum(minus_m));
         part.vector[patches].copy_from_slice(minus_m);
     }
 
-    /// What the patches of a sequence are worth, and in place of their scores the derivatives.
-    fn worth(&self, of: Scored<'_>, rho: &[f64], scores: &mut [f64], part: &mut PartialSum) -> f64 {
-        let Scored { shape, truth } = of;
-        let (n_nodes, mut linear) = (truth.len(), 0.0);
+    /// Loss of the patches of a sequence; its derivatives replace their scores.
+    fn patch_loss(
+        &self,
+        sequence: SequencePatches<'_>,
+        rho: &[f64],
+        scores: &mut [f64],
+        part: &mut PartialSum,
+    ) -> f64 {
+        let SequencePatches { shape, truth } = sequence;
+        let n_nodes = truth.len();
+        let mut linear = 0.0;
         let labels = |n: usize| shape.node_offset(n)..shape.node_offset(n + 1);
-        // A node has a label at least, so −m_t overwrites no score that is still to be read, nor is it overwritten below.
+        // A node has at least one label, so −m_t overwrites no score that is still to be read, nor is it overwritten below.
         for n in 0..n_nodes {
             let products = scores[labels(n)].iter().zip(&rho[labels(n)]).map(|(score, rho)| rho * score);
             let (right, mean) = (scores[labels(n)][truth[n] as usize], products.sum::<f64>());
@@ -156,11 +167,14 @@ impl<'a> MEstimatorObjective<'a> {
     }
 }
 
-/// ρ_t(k) ∝ exp(w·(the state features of label k at t)), sequence by sequence, and where each starts.
+/// ρ_t(k) ∝ exp(w·(state features of label k at t)), sequence by sequence, and the offset of each
+/// sequence.
 fn local(w: &[f64], problem: &Problem<'_>) -> Result<(Vec<f64>, Vec<usize>)> {
     let mut scorer = Scorer::new(problem.map, problem.train)?;
     scorer.update(w);
-    let (mut all, mut starts, mut scratch) = (Vec::new(), vec![0], Scratch::new());
+    let mut all = Vec::new();
+    let mut starts = vec![0];
+    let mut scratch = Scratch::new();
     for i in 0..problem.train.len() {
         let p = scorer.fill(i, &mut scratch)?;
         let start = all.len();
@@ -187,8 +201,8 @@ impl Objective for MEstimatorObjective<'_> {
     fn cost(&self, item: usize) -> usize {
         match &self.rho {
             // Entries are read by position and by column.
-            PreparedReference::Same { columns, .. } => {
-                2 * columns.patches(item).map(|patch| columns.n_entries(patch)).sum::<usize>()
+            PreparedReference::Same { centred, .. } => {
+                2 * centred.patches(item).map(|patch| centred.n_entries(patch)).sum::<usize>()
             }
             PreparedReference::Each { patches, .. } => patches.cost(item),
         }
@@ -196,27 +210,29 @@ impl Objective for MEstimatorObjective<'_> {
 
     fn part_len(&self) -> usize {
         match &self.rho {
-            PreparedReference::Same { columns, .. } => columns.n_patches(),
+            PreparedReference::Same { centred, .. } => centred.n_patches(),
             PreparedReference::Each { patches, .. } => patches.part_len(),
         }
     }
 
     fn begin(&mut self, w: &[f64], _some: Option<&[usize]>) {
         match &mut self.rho {
-            PreparedReference::Same { columns, .. } => columns.update(w, self.form == Form::Centred),
+            PreparedReference::Same { centred, .. } => centred.update(w, self.form == Form::Centred),
             PreparedReference::Each { patches, .. } => patches.update(w),
         }
     }
 
     fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         match &self.rho {
-            PreparedReference::Same { columns, weights } => {
-                self.add_same(columns, weights, columns.patches(item), part, worker);
+            PreparedReference::Same { centred, weights } => {
+                self.add_same(centred, weights, centred.patches(item), part, worker);
                 Ok(())
             }
-            PreparedReference::Each { patches, rho, rho_at } => {
-                let rho = &rho[rho_at[item]..rho_at[item + 1]];
-                patches.add(item, part, worker, |of, scores, part| self.worth(of, rho, scores, part))
+            PreparedReference::Each { patches, rho, rho_offsets } => {
+                let rho = &rho[rho_offsets[item]..rho_offsets[item + 1]];
+                patches.add(item, part, worker, |sequence, scores, part| {
+                    self.patch_loss(sequence, rho, scores, part)
+                })
             }
         }
     }
@@ -228,40 +244,41 @@ impl Objective for MEstimatorObjective<'_> {
         part: &mut PartialSum,
         worker: &mut WorkerMemory,
     ) -> Result<()> {
-        let PreparedReference::Same { columns, weights } = &self.rho else {
+        let PreparedReference::Same { centred, weights } = &self.rho else {
             return items.into_iter().try_for_each(|item| self.add(w, item, part, worker));
         };
-        // Words are too short to fill vectors, and the rows of a block are still near when they are added.
+        // Sequences such as words are too short to fill vectors, and the rows of a block are still in the cache when they are added.
         let mut patches = if items.is_empty() {
             0..0
         } else {
-            columns.patches(items.start).start..columns.patches(items.end - 1).end
+            centred.patches(items.start).start..centred.patches(items.end - 1).end
         };
         while !patches.is_empty() {
             let end = patches.end.min(patches.start + BLOCK);
-            self.add_same(columns, weights, patches.start..end, part, worker);
+            self.add_same(centred, weights, patches.start..end, part, worker);
             patches.start = end;
         }
         Ok(())
     }
 
     fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
-        let (mut linear, scale) = (0.0, self.n / total.value);
+        let mut linear = 0.0;
+        let scale = self.n / total.value;
         match &mut self.rho {
-            PreparedReference::Same { columns, weights } => {
-                let sum = |columns: &mut CentredPatches, factors: &[f64]| match some {
-                    None => columns.sum(factors),
-                    Some(items) => columns.sum_some(items, factors),
+            PreparedReference::Same { centred, weights } => {
+                let sum = |centred: &mut CentredPatches, factors: &[f64]| match some {
+                    None => centred.sum(factors),
+                    Some(items) => centred.sum_some(items, factors),
                 };
                 gradient.fill(0.0);
                 if self.form == Form::Joint {
-                    sum(columns, weights);
-                    columns.unpack(0.0, 1.0, gradient);
+                    sum(centred, weights);
+                    centred.unpack(0.0, 1.0, gradient);
                     linear = w.iter().zip(&*gradient).map(|(w, slope)| w * slope).sum();
                 }
-                sum(columns, &total.vector);
+                sum(centred, &total.vector);
                 let (own, mean) = if self.form == Form::Joint { (-1.0, 0.0) } else { (-scale, scale) };
-                columns.unpack(own, mean, gradient);
+                centred.unpack(own, mean, gradient);
             }
             PreparedReference::Each { patches, .. } => {
                 patches.unpack(total, gradient);
@@ -284,7 +301,7 @@ impl Objective for MEstimatorObjective<'_> {
     }
 }
 
-/// exp(−m_t) times `factor`, `top` being the largest −m_t.
+/// Replaces −m_t by exp(−m_t) times `factor`; `top` is the largest −m_t.
 struct Exponentiate<'k> {
     minus_m: &'k mut [f64],
     top: f64,
@@ -303,10 +320,10 @@ impl Kernel for Exponentiate<'_> {
     }
 }
 
-/// As many sums or maxima side by side, so that one need not wait for the other.
+/// Number of sums or maxima computed side by side, so that none waits for the one before.
 const LANES: usize = 16;
 
-/// The largest of some numbers.
+/// Largest of some numbers.
 struct Largest<'k>(&'k [f64]);
 
 impl Kernel for Largest<'_> {
@@ -325,7 +342,7 @@ impl Kernel for Largest<'_> {
     }
 }
 
-/// The sum of some numbers.
+/// Sum of some numbers.
 struct Sum<'k>(&'k [f64]);
 
 impl Kernel for Sum<'_> {

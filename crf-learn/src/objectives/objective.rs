@@ -2,24 +2,28 @@ use std::ops::Range;
 
 use crf_core::{Aligned, ConstrainedTables, Result, Scratch};
 
-/// A function of the weights that is a sum over the items (sequences) of a corpus.
+/// An objective: a function of the weights that is a sum over the items (sequences) of a dataset.
 ///
-/// Items are added to parts on all cores, parts are summed in a fixed order, and the sum is finished once: so the
-/// result does not depend on who computed which part. `begin` and `add` allocate nothing after their first call.
+/// Items are added to partial sums on all cores, partial sums are added in a fixed order, and the
+/// total is finished once. So the result does not depend on the number of threads. `begin` and
+/// `add` allocate nothing after their first call.
 pub trait Objective: Send + Sync {
-    /// How many weights there are.
+    /// Number of weights.
     fn dim(&self) -> usize;
-    /// How many items there are.
+    /// Number of items.
     fn n_items(&self) -> usize;
-    /// How much work an item is, relative to others.
+    /// Work of an item, relative to other items.
     fn cost(&self, item: usize) -> usize;
-    /// How many numbers a part holds: the gradient, in whatever layout suits the objective, and what else it sums.
+    /// Length of a [`PartialSum`]: the gradient, in whatever layout suits the objective, and other
+    /// sums.
     fn part_len(&self) -> usize;
-    /// Does what all items share under weights `w`, before all of them are added or, on the way to better weights, `some`.
+    /// Computes what all items share under weights `w`, before all items are added, or only `some`
+    /// of them.
     fn begin(&mut self, w: &[f64], some: Option<&[usize]>);
     /// Adds the value and gradient of one item.
     fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()>;
-    /// Adds the values and gradients of items that follow each other, for objectives that can do several at once.
+    /// Adds the values and gradients of consecutive items; objectives that can process several
+    /// items at once override it.
     fn add_all(
         &self,
         w: &[f64],
@@ -29,13 +33,15 @@ pub trait Objective: Send + Sync {
     ) -> Result<()> {
         items.into_iter().try_for_each(|item| self.add(w, item, part, worker))
     }
-    /// Turns the sum of parts over all items, or over `some`, into the value, and their numbers into `gradient`.
+    /// Returns the value from the total over all items, or over `some`, and writes its gradient to
+    /// `gradient`.
     fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64;
-    /// Whether it is the sum of what it is over parts of the items.
+    /// True if the objective over all items is the sum of the objectives over parts of them.
     fn is_sum(&self) -> bool {
         true
     }
-    /// Whether a value is so low that only weights which grow for ever lead there: the data are separable.
+    /// True if `value` is so low that the data are separable: only weights that grow for ever lead
+    /// there.
     fn is_separated(&self, value: f64) -> bool;
 }
 
@@ -87,40 +93,42 @@ impl<O: Objective + ?Sized> Objective for Box<O> {
     }
 }
 
-/// The sum over some of the items, times exp(`log_scale`).
+/// Partial sum over some of the items, in units of exp(`log_scale`).
 #[derive(Debug)]
 pub struct PartialSum {
     /// The value.
     pub value: f64,
-    /// As many numbers as [`Objective::part_len`] asked for.
+    /// Numbers of the sum; their length is [`Objective::part_len`].
     pub vector: Aligned,
-    /// Whether all inference behind it was exact.
+    /// True if all inference behind the sum was exact.
     pub exact: bool,
-    /// The logarithm of what value and vector are in units of; 0 unless [`PartialSum::raise`] changed it.
+    /// Logarithm of the unit of value and vector; 0 unless [`PartialSum::raise`] changed it.
     pub log_scale: f64,
 }
 
-/// The logarithm of how far numbers may grow above their unit: sums of what is left fit a double.
-const ROOM: f64 = 300.0;
+/// Logarithm of the factor by which numbers may exceed their unit; sums of such numbers still fit a
+/// double.
+const MAX_LOG_FACTOR: f64 = 300.0;
 
 impl PartialSum {
-    /// An empty sum of `len` numbers.
+    /// Creates an empty sum of `len` numbers.
     pub fn new(len: usize) -> Self {
         PartialSum { value: 0.0, vector: Aligned::zeros(len), exact: true, log_scale: 0.0 }
     }
 
-    /// Chooses units in which exp(`log`) can be added without overflow, and is not lost if nothing larger comes.
+    /// Chooses a unit in which exp(`log`) can be added without overflow, and is not lost unless
+    /// something larger follows.
     ///
-    /// Only for sums of positive values, of which none is 0.
+    /// Only for sums of positive values.
     pub fn raise(&mut self, log: f64) {
         if self.value == 0.0 {
             self.log_scale = log;
-        } else if log > self.log_scale + ROOM {
+        } else if log > self.log_scale + MAX_LOG_FACTOR {
             self.change_scale(log);
         }
     }
 
-    /// Expresses the same sum in other units.
+    /// Changes the unit; the sum stays the same.
     pub(crate) fn change_scale(&mut self, log_scale: f64) {
         let factor = self.factor(log_scale);
         if factor != 1.0 {
@@ -130,13 +138,13 @@ impl PartialSum {
         self.log_scale = log_scale;
     }
 
-    /// What its numbers are to be multiplied by for units of exp(`log_scale`), which are at least its own unless it is
-    /// empty.
+    /// Factor that converts the numbers to units of exp(`log_scale`), which must not be smaller
+    /// than the present unit unless the sum is empty.
     pub(crate) fn factor(&self, log_scale: f64) -> f64 {
         if self.log_scale > log_scale { 0.0 } else { (self.log_scale - log_scale).exp() }
     }
 
-    /// Empties the sum.
+    /// Sets the sum to zero.
     pub fn clear(&mut self) {
         self.value = 0.0;
         self.vector.fill(0.0);
@@ -145,7 +153,7 @@ impl PartialSum {
     }
 }
 
-/// What one worker needs to handle items, kept from one to the next.
+/// Memory of one worker, kept from item to item.
 #[derive(Debug, Default)]
 pub struct WorkerMemory {
     /// For potentials.

@@ -1,93 +1,94 @@
-use crate::scoring::scorer::Scorer;
 use crf_core::simd::{Kernel, dispatch};
 use crf_core::{EdgeBeliefs, Forbidden, Incidence, Label, Potentials, Problem, Result, Shape, Tables};
 
 use crate::objectives::fixed_scores::{FixedScores, add_scores};
 use crate::objectives::labels::{all_labels, refuse_foreign};
 use crate::objectives::objective::{PartialSum, WorkerMemory};
+use crate::scoring::scorer::Scorer;
 
-/// The patches of a corpus: of each node all cliques that touch it, its neighbours having their true labels.
+/// Patches of a dataset: for each node all cliques that touch it, its neighbours having their true
+/// labels.
 ///
-/// A patch gives each label of its node a score, s_t(k) = w·F_t(k); an objective over patches says what these scores are
-/// worth, and how that changes with each of them.
+/// A patch gives each label of its node a score, s_t(k) = w·F_t(k). An objective over patches turns
+/// these scores into a loss, and into its derivative with respect to each of them.
 #[derive(Debug)]
 pub(crate) struct Patches<'a> {
     scorer: Scorer<'a>,
     forbidden: Option<&'a Forbidden>,
     truth: Vec<Label>, // [positions]
-    given: FixedScores,
+    fixed: FixedScores,
 }
 
-/// The patches of one sequence.
+/// Patches of one sequence.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scored<'a> {
+pub(crate) struct SequencePatches<'a> {
     pub(crate) shape: Shape<'a>,
     pub(crate) truth: &'a [Label],
 }
 
 impl<'a> Patches<'a> {
-    /// The patches of the training data of the learner `tag`.
+    /// Patches of the training data for the learner `tag`.
     pub(crate) fn new(problem: &Problem<'a>, tag: &str) -> Result<Self> {
         let data = problem.train.data();
         let truth = all_labels(data, tag)?;
         refuse_foreign(data)?;
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
         let (scorer, forbidden) = (Scorer::new(problem.map, problem.train)?, problem.forbidden);
-        Ok(Patches { scorer, forbidden, truth, given: FixedScores::default() })
+        Ok(Patches { scorer, forbidden, truth, fixed: FixedScores::default() })
     }
 
-    /// The same with scores of labels that do not depend on the weights.
-    pub(crate) fn with(self, given: FixedScores) -> Self {
-        Patches { given, ..self }
+    /// Adds fixed scores of labels.
+    pub(crate) fn with(self, fixed: FixedScores) -> Self {
+        Patches { fixed, ..self }
     }
 
-    /// How many weights there are.
+    /// Number of weights.
     pub(crate) fn dim(&self) -> usize {
         self.scorer.map().len()
     }
 
-    /// How many sequences there are.
+    /// Number of sequences.
     pub(crate) fn n_items(&self) -> usize {
-        self.scorer.corpus().len()
+        self.scorer.encoded().len()
     }
 
-    /// How much work a sequence is.
+    /// Work of a sequence.
     pub(crate) fn cost(&self, item: usize) -> usize {
-        let shape = self.scorer.corpus().data().shape(item);
+        let shape = self.scorer.encoded().data().shape(item);
         shape.node_offset(shape.n_nodes()) * 4
     }
 
-    /// How many numbers the sums over sequences have.
+    /// Length of the sums over sequences.
     pub(crate) fn part_len(&self) -> usize {
         self.scorer.n_packed() + self.scorer.n_sums()
     }
 
-    /// Takes on weights.
+    /// Sets the weights.
     pub(crate) fn update(&mut self, w: &[f64]) {
         self.scorer.update(w);
     }
 
-    /// Adds what a sequence's patches are worth. `worth` is given their scores, node by node, leaves in their place the
-    /// derivative with respect to each, and returns the value.
+    /// Adds the loss of the patches of a sequence. `loss` is given their scores, node by node,
+    /// replaces each by its derivative, and returns the value.
     pub(crate) fn add(
         &self,
         item: usize,
         part: &mut PartialSum,
         worker: &mut WorkerMemory,
-        worth: impl FnOnce(Scored<'_>, &mut [f64], &mut PartialSum) -> f64,
+        loss: impl FnOnce(SequencePatches<'_>, &mut [f64], &mut PartialSum) -> f64,
     ) -> Result<()> {
         let WorkerMemory { potentials, constrained, node, edge, .. } = worker;
-        let data = self.scorer.corpus().data();
+        let data = self.scorer.encoded().data();
         let (truth, weight) = (&self.truth[data.range(item)], data.weight(item));
         let mut p = self.scorer.fill(item, potentials)?;
-        add_scores(&mut p, self.given.of(data, item));
+        add_scores(&mut p, self.fixed.sequence(data, item));
         if let Some(forbidden) = self.forbidden {
             p = forbidden.apply(p, constrained)?;
         }
         node.clear();
         node.extend_from_slice(p.node());
         dispatch(Gather { p: &p, truth, scores: node });
-        let value = worth(Scored { shape: p.shape(), truth }, node, part);
+        let value = loss(SequencePatches { shape: p.shape(), truth }, node, part);
         part.value += weight * value;
         let (packed, sums) = part.vector.split_at_mut(self.scorer.n_packed());
         if let EdgeBeliefs::PerTable { sums, weight } = self.scorer.edge_beliefs(item, weight, sums, edge) {
@@ -97,14 +98,15 @@ impl<'a> Patches<'a> {
         Ok(())
     }
 
-    /// Writes the gradient of the sum of all parts.
+    /// Writes the gradient of the total.
     pub(crate) fn unpack(&self, total: &PartialSum, gradient: &mut [f64]) {
         let (packed, sums) = total.vector.split_at(self.scorer.n_packed());
         self.scorer.unpack(packed, sums, gradient);
     }
 }
 
-/// Adds to the score of each label what the edges of its node say, whose other ends have their true labels.
+/// Adds the scores of the edges of a node to those of its labels; the other ends have their true
+/// labels.
 struct Gather<'k, 'p> {
     p: &'k Potentials<'p>,
     truth: &'k [Label],
@@ -139,14 +141,15 @@ impl Kernel for Gather<'_, '_> {
     }
 }
 
-/// Adds the slope of each label's score to the entries of the tables that it was made of.
+/// Adds the derivative with respect to the score of each label to the table entries that the score
+/// is made of.
 struct Scatter<'k, 'p> {
     shape: Shape<'k>,
     tables: &'k Tables<'p>,
     truth: &'k [Label],
     slopes: &'k [f64],
     weight: f64,
-    sums: &'k mut [f64], // laid out as the tables
+    sums: &'k mut [f64], // in the layout of the tables
 }
 
 impl Kernel for Scatter<'_, '_> {

@@ -3,11 +3,13 @@ use crf_core::{Label, Problem, Result};
 
 use crate::objectives::fixed_scores::FixedScores;
 use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
-use crate::objectives::patches::{Patches, Scored};
+use crate::objectives::patches::{Patches, SequencePatches};
 
-/// −Σ_t log p(y_t | y of its neighbours, X): the pseudo-likelihood of Besag (1975), on any graph.
+/// Negative log pseudo-likelihood −Σ_t log p(y_t | y of its neighbours, X) of Besag (1975), on any
+/// graph.
 ///
-/// A position costs O(non-zeros · labels + neighbours · labels); only tables that no two edges share are made whole.
+/// A position costs O(non-zeros · labels + neighbours · labels); only tables that no two edges
+/// share are computed in full.
 #[derive(Debug)]
 pub struct PseudoLikelihoodObjective<'a> {
     patches: Patches<'a>,
@@ -15,15 +17,15 @@ pub struct PseudoLikelihoodObjective<'a> {
 }
 
 impl<'a> PseudoLikelihoodObjective<'a> {
-    /// The pseudo-likelihood of a problem's training data.
+    /// The objective over the training data of a problem.
     pub fn new(problem: &Problem<'a>) -> Result<Self> {
         let patches = Patches::new(problem, "pseudo-likelihood")?;
         Ok(PseudoLikelihoodObjective { patches, n_positions: problem.train.data().n_positions() })
     }
 
-    /// The same with scores of labels that do not depend on the weights.
-    pub(crate) fn with(self, given: FixedScores) -> Self {
-        PseudoLikelihoodObjective { patches: self.patches.with(given), ..self }
+    /// Adds fixed scores of labels.
+    pub(crate) fn with(self, fixed: FixedScores) -> Self {
+        PseudoLikelihoodObjective { patches: self.patches.with(fixed), ..self }
     }
 }
 
@@ -49,7 +51,7 @@ impl Objective for PseudoLikelihoodObjective<'_> {
     }
 
     fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
-        self.patches.add(item, part, worker, |of, scores, _| dispatch(Surprise { of, scores }))
+        self.patches.add(item, part, worker, |sequence, scores, _| dispatch(PatchLoss { sequence, scores }))
     }
 
     fn finish(
@@ -68,37 +70,39 @@ impl Objective for PseudoLikelihoodObjective<'_> {
     }
 }
 
-/// Σ_t log Σ_k exp(s_t(k)) − s_t(y_t); its derivative with respect to s_t(k), p_t(k) − (k = y_t), replaces the scores.
-struct Surprise<'k> {
-    of: Scored<'k>,
+/// Loss Σ_t log Σ_k exp(s_t(k)) − s_t(y_t) of the patches of a sequence. Its derivative with
+/// respect to s_t(k), p_t(k) − (k = y_t), replaces the scores.
+struct PatchLoss<'k> {
+    sequence: SequencePatches<'k>,
     scores: &'k mut [f64],
 }
 
-impl Kernel for Surprise<'_> {
+impl Kernel for PatchLoss<'_> {
     type Output = f64;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> f64 {
-        let Surprise { of: Scored { shape, truth }, scores } = self;
+        let PatchLoss { sequence: SequencePatches { shape, truth }, scores } = self;
         let mut value = 0.0;
         for (n, &label) in truth.iter().enumerate() {
             let scores = &mut scores[shape.node_offset(n)..shape.node_offset(n + 1)];
-            value += surprise::<FMA>(scores, label);
+            value += node_loss::<FMA>(scores, label);
         }
         value
     }
 }
 
-/// log Σ_k exp(s(k)) − s(y); its derivative with respect to s(k), p(k) − (k = y), replaces the scores.
+/// Loss log Σ_k exp(s(k)) − s(y) of one node. Its derivative with respect to s(k), p(k) − (k = y),
+/// replaces the scores.
 #[inline(always)]
-fn surprise<const FMA: bool>(scores: &mut [f64], label: Label) -> f64 {
+fn node_loss<const FMA: bool>(scores: &mut [f64], label: Label) -> f64 {
     let right = scores[label as usize];
     let value = softmax::<FMA>(scores) - right;
     scores[label as usize] -= 1.0;
     value
 }
 
-/// −log p(y) of a single node with the given scores, which become the slopes.
+/// Loss −log p(y) of one node with the given scores. Its derivatives replace the scores.
 pub(crate) fn log_loss(scores: &mut [f64], label: Label) -> f64 {
     struct One<'k>(&'k mut [f64], Label);
     impl Kernel for One<'_> {
@@ -106,13 +110,13 @@ pub(crate) fn log_loss(scores: &mut [f64], label: Label) -> f64 {
 
         #[inline(always)]
         fn run<const FMA: bool>(self) -> f64 {
-            surprise::<FMA>(self.0, self.1)
+            node_loss::<FMA>(self.0, self.1)
         }
     }
     dispatch(One(scores, label))
 }
 
-/// Turns scores into probabilities, and returns the logarithm of what they were divided by.
+/// Replaces scores by probabilities, and returns log Σ_k exp(s(k)).
 #[inline(always)]
 pub(crate) fn softmax<const FMA: bool>(scores: &mut [f64]) -> f64 {
     let mut best = f64::NEG_INFINITY;

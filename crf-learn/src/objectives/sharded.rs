@@ -5,26 +5,27 @@ use rayon::prelude::*;
 
 use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
 
-/// No more parts than this: each holds a gradient.
-const MOST_SHARDS: usize = 16;
-/// Work below which a shard of its own does not pay.
-const SMALLEST_SHARD: usize = 50_000;
-/// A shard whose work is less than so many times its gradient spends too much of its time on summing up.
-const WORTH: usize = 40;
-/// Gradients of all shards together take no more bytes than this, unless there are only two.
-const MOST_MEMORY: usize = 128 << 20;
-/// How many weights are summed over the shards at a time.
+/// Maximum number of shards; each holds a gradient.
+const MAX_SHARDS: usize = 16;
+/// Minimum work of a shard.
+const MIN_SHARD_WORK: usize = 50_000;
+/// Minimum work of a shard per number of its partial sum; below it summing the shards would take
+/// too much of the time.
+const MIN_WORK_PER_NUMBER: usize = 40;
+/// Maximum size in bytes of the partial sums of all shards, unless there are only two shards.
+const MAX_BYTES: usize = 128 << 20;
+/// Numbers added over the shards at a time.
 const STRIPE: usize = 1 << 14;
 
-/// An objective whose items are dealt to shards, which all cores work on.
+/// An objective whose items are dealt to shards, which are evaluated on all cores.
 ///
-/// The number of shards depends on the data alone and they are summed in order, so the result is the same, bit for
-/// bit, at any number of threads.
+/// The number of shards depends on the data alone and they are summed in order, so the result is
+/// the same, bit for bit, at any number of threads.
 pub struct Sharded<O> {
     objective: O,
     shards: Vec<Shard>,
-    work: usize, // of all items, as the objective counts it
-    seen: usize, // how many items were added up so far
+    work: usize, // of all items, in units of `Objective::cost`
+    seen: usize, // number of items evaluated so far
 }
 
 struct Shard {
@@ -34,13 +35,14 @@ struct Shard {
 }
 
 impl<O: Objective> Sharded<O> {
-    /// Deals the items to shards of about equal cost.
+    /// Deals the items to shards of about equal work.
     pub fn new(objective: O) -> Self {
         let costs: Vec<usize> = (0..objective.n_items()).map(|item| objective.cost(item)).collect();
         let total: usize = costs.iter().sum();
         let len = objective.part_len();
-        let by_size = (total / (WORTH * len.max(1))).max(4).min(MOST_MEMORY / (8 * len.max(1))).max(2);
-        let n_shards = (total / SMALLEST_SHARD).clamp(1, MOST_SHARDS.min(by_size));
+        let by_size =
+            (total / (MIN_WORK_PER_NUMBER * len.max(1))).max(4).min(MAX_BYTES / (8 * len.max(1))).max(2);
+        let n_shards = (total / MIN_SHARD_WORK).clamp(1, MAX_SHARDS.min(by_size));
         let mut shards: Vec<Shard> = Vec::new();
         let (mut start, mut done) = (0, 0);
         for (item, cost) in costs.iter().enumerate() {
@@ -66,28 +68,29 @@ impl<O: Objective> Sharded<O> {
         &self.objective
     }
 
-    /// How much work all items are together.
+    /// Work of all items together.
     pub(crate) fn work(&self) -> usize {
         self.work
     }
 
-    /// How often it was evaluated, every item once.
+    /// Number of evaluations so far, each over all items.
     pub fn evaluations(&self) -> u32 {
         (self.seen / self.objective.n_items().max(1)) as u32
     }
 
-    /// Whether all inference of the last evaluation was exact.
+    /// True if all inference of the last evaluation was exact.
     pub fn was_exact(&self) -> bool {
         self.shards[0].part.exact
     }
 
-    /// The value at `w`; the gradient is written to `gradient`.
+    /// Returns the value at `w`, and writes the gradient to `gradient`.
     pub fn evaluate(&mut self, w: &[f64], gradient: &mut [f64]) -> Result<f64> {
         self.seen += self.objective.n_items();
         self.sum(w, None, gradient)
     }
 
-    /// The value of the sum over some of the items at `w`; its gradient is written to `gradient`.
+    /// Returns the value of the sum over some of the items at `w`, and writes its gradient to
+    /// `gradient`.
     pub fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<f64> {
         assert!(self.objective.is_sum(), "only sums have parts");
         self.seen += items.len();
@@ -100,7 +103,7 @@ impl<O: Objective> Sharded<O> {
         let shared = &*objective;
         let n_used = some.map_or(shards.len(), |items| {
             let cost: usize = items.iter().map(|&item| shared.cost(item)).sum();
-            (cost / SMALLEST_SHARD).clamp(1, shards.len())
+            (cost / MIN_SHARD_WORK).clamp(1, shards.len())
         });
         let shards = &mut shards[..n_used];
         let work = |(s, shard): (usize, &mut Shard)| {
@@ -114,12 +117,12 @@ impl<O: Objective> Sharded<O> {
                 }
             }
         };
-        // One shard stays on this thread, where it cannot be held up by another job that a waiting thread took on.
+        // A single shard stays on this thread: a waiting thread could take on another job that delays it.
         match &mut *shards {
             [only] => work((0, only))?,
             many => many.par_iter_mut().enumerate().try_for_each(work)?,
         }
-        // Units that are large enough for all shards; those of an empty one say nothing.
+        // A unit that is large enough for all shards; an empty shard has none.
         let scales = shards.iter().filter(|shard| shard.part.value != 0.0).map(|shard| shard.part.log_scale);
         let log_scale = scales.reduce(f64::max).unwrap_or(0.0);
         // The first shard becomes the total.

@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use crate::optimizers::mini_batches::{MiniBatches, Update};
 use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, PenaltyFactor};
 
-/// Steps by running means of the gradient and of its square (Kingma & Ba 2015, algorithm 1).
+/// Adam: steps by running means of the gradient and of its square (Kingma & Ba 2015, algorithm 1).
 ///
 /// An iteration is an epoch. The ℓ2 penalty is part of the gradient, as in the paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adam {
-    /// α, about how far a weight goes in a step; above 0.
+    /// Learning rate α, about the distance that a weight moves in a step; above 0.
     pub rate: f64,
-    /// How many sequences a step looks at; at least 1.
+    /// Number of sequences per step; at least 1.
     pub batch: u32,
-    /// β₁, the weight of the past in the mean of the gradient; in [0, 1).
+    /// β₁, decay of the mean of the gradient; in [0, 1).
     pub beta1: f64,
-    /// β₂, the weight of the past in the mean of its square; in [0, 1).
+    /// β₂, decay of the mean of the squared gradient; in [0, 1).
     pub beta2: f64,
-    /// Added to the root of the square; above 0.
+    /// ε, added to the root of the mean square; above 0.
     pub epsilon: f64,
 }
 
@@ -58,7 +58,7 @@ struct Moments {
     settings: Adam,
     mean: Vec<f64>,   // m_t
     square: Vec<f64>, // v_t
-    weight: [f64; 2], // β₁ᵗ and β₂ᵗ, what the zeros that both begin with still count
+    weight: [f64; 2], // β₁ᵗ and β₂ᵗ, remaining weights of the initial zeros
 }
 
 impl Update for Moments {

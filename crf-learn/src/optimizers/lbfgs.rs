@@ -5,15 +5,17 @@ use serde::{Deserialize, Serialize};
 use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, Point};
 use crate::optimizers::quasi_newton::QuasiNewton;
 
-/// Limited-memory quasi-Newton steps (Nocedal 1980) with a line search to the weak Wolfe conditions.
+/// Limited-memory quasi-Newton, L-BFGS (Nocedal 1980), with a line search to the weak Wolfe
+/// conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lbfgs {
-    /// How many past steps to remember; at least 1. When nothing is said these are 8, or more where they are little work
-    /// beside an evaluation of the objective: few weights on many data then need half the iterations.
+    /// Number of past steps that are remembered; at least 1. If omitted 8, or more where they are
+    /// little work beside an evaluation of the objective: few weights on many data then need half
+    /// the iterations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u32>,
-    /// How often a line search may evaluate the objective; at least 1.
+    /// Maximum number of evaluations per line search; at least 1.
     pub evaluations_per_step: u32,
 }
 
@@ -28,7 +30,7 @@ crf_core::plugin!("optimizer", Lbfgs, "lbfgs");
 #[typetag::serde(name = "lbfgs")]
 impl Optimizer for Lbfgs {
     fn check(&self) -> Result<()> {
-        QuasiNewton::check(self.memory.unwrap_or(LEAST), self.evaluations_per_step)
+        QuasiNewton::check(self.memory.unwrap_or(MIN_MEMORY), self.evaluations_per_step)
     }
 
     fn takes_l1(&self) -> bool {
@@ -40,67 +42,71 @@ impl Optimizer for Lbfgs {
     }
 
     fn start(&self, f: &dyn CostFunction, _seed: &Seed) -> Result<Box<dyn OptimizerState>> {
-        let memory = self.memory.unwrap_or_else(|| affordable(f.work(), f.dim()));
+        let memory = self.memory.unwrap_or_else(|| affordable_memory(f.work(), f.dim()));
         Ok(Box::new(QuasiNewton::new(memory, self.evaluations_per_step, f.dim())))
     }
 }
 
-/// How many steps are remembered at least and at most.
-const LEAST: u32 = 8;
-const MOST: u32 = 128;
-/// What a remembered step is worth in numbers added, for each weight: products and sums with both of its vectors, and to
-/// spare, so that what is remembered stays a small part of an iteration.
-const PRICE: usize = 32;
+/// Minimum of the number of steps that are remembered unless the setting says otherwise.
+const MIN_MEMORY: u32 = 8;
+/// Maximum of that number.
+const MAX_MEMORY: u32 = 128;
+/// Work per weight that a remembered step is charged with, in additions: products and sums with
+/// both of its vectors, and a reserve, so that the memory stays a small part of an iteration.
+const WORK_PER_STEP: usize = 32;
 
-/// How many steps can be remembered beside evaluations that are so much work.
-fn affordable(work: usize, dim: usize) -> u32 {
-    u32::try_from(work / (PRICE * dim.max(1))).unwrap_or(MOST).clamp(LEAST, MOST)
+/// Number of steps to remember beside evaluations of the given work.
+fn affordable_memory(work: usize, dim: usize) -> u32 {
+    u32::try_from(work / (WORK_PER_STEP * dim.max(1))).unwrap_or(MAX_MEMORY).clamp(MIN_MEMORY, MAX_MEMORY)
 }
 
-/// Sufficient decrease and curvature of the Wolfe conditions.
+/// Constant of the sufficient decrease in the Wolfe conditions.
 const DECREASE: f64 = 1e-4;
+/// Constant of the curvature in the Wolfe conditions.
 const CURVATURE: f64 = 0.9;
-/// The relative difference of two values that may be rounding.
+/// Maximum relative difference of two values that may be rounding.
 const ROUNDING: f64 = 1e-13;
 
 impl OptimizerState for QuasiNewton {
-    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
+    fn step(&mut self, f: &mut dyn CostFunction, point: &mut Point) -> Result<bool> {
         loop {
-            let slope = -self.turn(at, &at.gradient);
-            // Without history the direction is the gradient, and the first step has length one.
+            let slope = -self.set_direction(point, &point.gradient);
+            // Without history the direction is the gradient, and the first step has length 1.
             let first = if self.history.is_empty() { (-slope).sqrt().recip() } else { 1.0 };
-            if slope < 0.0 && self.search(f, at, slope, first)? {
-                self.accept(at);
+            if slope < 0.0 && self.search(f, point, slope, first)? {
+                self.accept(point);
                 return Ok(true);
             }
             if self.history.is_empty() {
                 return Ok(false);
             }
-            // What was remembered led nowhere: once more along the gradient itself.
+            // The remembered steps led nowhere: try the gradient itself.
             self.history.clear();
         }
     }
 }
 
 impl QuasiNewton {
-    /// Looks for a step along −direction that goes down far enough and not too short; leaves it in `trial`.
+    /// Line search along −direction for a step that lowers the objective enough and is not too
+    /// short; leaves it in `trial`.
     ///
     /// Bracketing as Lewis & Overton (2013), with cubic interpolation inside the bracket.
-    fn search(&mut self, f: &mut dyn CostFunction, at: &Point, slope: f64, first: f64) -> Result<bool> {
-        let (mut low, mut high) = ((0.0, at.value, slope), (f64::INFINITY, 0.0, 0.0));
+    fn search(&mut self, f: &mut dyn CostFunction, point: &Point, slope: f64, first: f64) -> Result<bool> {
+        let mut low = (0.0, point.value, slope);
+        let mut high = (f64::INFINITY, 0.0, 0.0);
         let mut step = first;
         for evaluation in 1..=self.evaluations {
             let trial = &mut self.trial;
-            self.stripes.update(&mut trial.w, |start, trial| {
-                for ((trial, w), d) in trial.iter_mut().zip(&at.w[start..]).zip(&self.direction[start..]) {
+            self.passes.update(&mut trial.w, |start, trial| {
+                for ((trial, w), d) in trial.iter_mut().zip(&point.w[start..]).zip(&self.direction[start..]) {
                     *trial = w - step * f64::from(*d);
                 }
                 [0.0; 4]
             });
             f.evaluate(trial)?;
-            let trial_slope = -self.stripes.dot(&self.direction, &trial.gradient);
+            let trial_slope = -self.passes.dot(&self.direction, &trial.gradient);
             let usable = trial.value.is_finite() && trial_slope.is_finite();
-            let fell = went_down(at.value, trial.value, step * slope, [slope, trial_slope]);
+            let fell = is_sufficient_decrease(point.value, trial.value, step * slope, [slope, trial_slope]);
             if !usable || !fell {
                 high = (step, if usable { trial.value } else { f64::INFINITY }, trial_slope);
             } else if trial_slope < CURVATURE * slope && evaluation < self.evaluations {
@@ -117,22 +123,26 @@ impl QuasiNewton {
     }
 }
 
-/// Whether a step from one value to another went down far enough, `expected` being what its first slope promised.
+/// True if a step from one value to another decreased it enough; `expected` is the decrease that
+/// the first slope promised.
 ///
-/// Near the optimum values differ by rounding only; there slopes say whether it did (Hager & Zhang 2005, equation 4.1).
-pub(crate) fn went_down(from: f64, to: f64, expected: f64, slopes: [f64; 2]) -> bool {
+/// Near the optimum values differ by rounding only; there the slopes decide (Hager & Zhang 2005,
+/// equation 4.1).
+pub(crate) fn is_sufficient_decrease(from: f64, to: f64, expected: f64, slopes: [f64; 2]) -> bool {
     to <= from + DECREASE * expected
         || (to <= from + ROUNDING * from.abs() && slopes[1] <= (2.0 * DECREASE - 1.0) * slopes[0])
 }
 
-/// What to try after `step`, or nothing once the bracket has shrunk to a point.
+/// Next step to try; `None` once the bracket has shrunk to a point. `low` and `high` are (step,
+/// value, slope).
 pub(crate) fn next_step(step: f64, low: (f64, f64, f64), high: (f64, f64, f64)) -> Option<f64> {
-    let next = if high.0 == f64::INFINITY { 2.0 * step } else { between(low, high) };
+    let next = if high.0 == f64::INFINITY { 2.0 * step } else { cubic_minimum(low, high) };
     (next > 1e-20 && next != low.0 && next != high.0).then_some(next)
 }
 
-/// The minimum of the cubic through two points with their slopes, kept off the ends of the bracket.
-fn between(low: (f64, f64, f64), high: (f64, f64, f64)) -> f64 {
+/// Minimum of the cubic through two points with their slopes, kept away from the ends of the
+/// bracket.
+fn cubic_minimum(low: (f64, f64, f64), high: (f64, f64, f64)) -> f64 {
     let width = high.0 - low.0;
     let d = low.2 + high.2 - 3.0 * (high.1 - low.1) / width;
     let root = (d * d - low.2 * high.2).sqrt();

@@ -3,18 +3,19 @@ use crf_core::{Error, Result, Seed};
 use crate::optimizers::optimizer::{CostFunction, OptimizerState, PenaltyFactor, Point};
 use crate::training::shuffled_order::ShuffledOrder;
 
-/// How an optimizer that goes from batch to batch changes the weights after each.
+/// Update rule of a mini-batch optimizer.
 pub(crate) trait Update: Send {
-    /// Changes `w` by the gradient of the mean over a batch, ℓ2 penalty included. `l1` is the ℓ1 penalty on the same scale,
-    /// and `epoch` how often all items were seen.
+    /// Changes `w` by the gradient of the mean over a batch, ℓ2 penalty included. `l1` is the ℓ1
+    /// penalty on the same scale, and `epoch` the number of times that all items were seen.
     fn update(&mut self, w: &mut [f64], gradient: &[f64], l1: PenaltyFactor<'_>, epoch: f64);
 }
 
-/// Steps of one epoch each: all items once, batch by batch, in an order drawn anew.
+/// Mini-batch steps, one epoch each: all items once, batch by batch, in an order drawn anew.
 ///
-/// What is followed is the mean over the items, so that rates mean the same for few and many data: the gradient of a batch
-/// is divided by its size, and penalties by the number of items. After the epoch the objective is evaluated over all
-/// items, which is what the trace shows; that takes at most as long as the epoch did.
+/// The gradient is that of the mean over the items, so that rates mean the same for small and large
+/// data: the gradient of a batch is divided by its size, and penalties by the number of items.
+/// After the epoch the objective is evaluated over all items for the trace; that takes at most as
+/// long as the epoch did.
 pub(crate) struct MiniBatches<U> {
     update: U,
     batch: usize,
@@ -24,7 +25,7 @@ pub(crate) struct MiniBatches<U> {
 }
 
 impl<U: Update + 'static> MiniBatches<U> {
-    /// Epochs over the items of `f`, which must be a sum.
+    /// Starts epochs over the items of `f`, which must be a sum.
     pub(crate) fn start(
         tag: &'static str,
         update: U,
@@ -43,26 +44,27 @@ impl<U: Update + 'static> MiniBatches<U> {
 }
 
 impl<U: Update> OptimizerState for MiniBatches<U> {
-    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
+    fn step(&mut self, f: &mut dyn CostFunction, point: &mut Point) -> Result<bool> {
         let MiniBatches { update, batch, order, gradient, epochs } = self;
         let items = order.next();
         let n = items.len() as f64;
         for (done, items) in (0..).step_by(*batch).zip(items.chunks(*batch)) {
-            f.evaluate_some(items, &at.w, gradient)?;
-            let (mean, l2) = (1.0 / items.len() as f64, f.l2());
-            for (k, (slope, w)) in gradient.iter_mut().zip(&at.w).enumerate() {
+            f.evaluate_some(items, &point.w, gradient)?;
+            let mean = 1.0 / items.len() as f64;
+            let l2 = f.l2();
+            for (k, (slope, w)) in gradient.iter_mut().zip(&point.w).enumerate() {
                 *slope = mean * *slope + l2.of(k) / n * w;
             }
             let l1 = f.l1();
             let l1 = PenaltyFactor { of_all: l1.of_all / n, ..l1 };
-            update.update(&mut at.w, gradient, l1, f64::from(*epochs) + done as f64 / n);
+            update.update(&mut point.w, gradient, l1, f64::from(*epochs) + done as f64 / n);
         }
         *epochs += 1;
-        f.evaluate(at)?;
-        if at.value.is_finite() && at.gradient_norm.is_finite() {
+        f.evaluate(point)?;
+        if point.value.is_finite() && point.gradient_norm.is_finite() {
             return Ok(true);
         }
-        let message = format!("the objective is {} after epoch {epochs}; lower the `rate`", at.value);
+        let message = format!("the objective is {} after epoch {epochs}; lower the `rate`", point.value);
         Err(Error::NotFinite(message))
     }
 }

@@ -7,100 +7,102 @@ use serde::{Deserialize, Serialize};
 
 use crate::training::early_stopping::EarlyStopping;
 
-/// What an optimizer minimises: a smooth function, plus Σ l1_k |w_k|.
+/// The function that an optimizer minimises: a smooth part, plus Σ l1_k |w_k|.
 pub trait CostFunction {
-    /// How many weights there are.
+    /// Number of weights.
     fn dim(&self) -> usize;
-    /// The factor of each |w_k|.
+    /// Factor of each |w_k|.
     fn l1(&self) -> PenaltyFactor<'_>;
-    /// The factor of each w_k²/2.
+    /// Factor of each w_k²/2.
     fn l2(&self) -> PenaltyFactor<'_>;
-    /// How many items it is a sum over, the penalty left aside; `None` if it is no sum.
+    /// Number of items that the function is a sum over, penalties aside; `None` if it is no sum.
     fn n_items(&self) -> Option<usize>;
-    /// How much work all items are together, in the order of numbers to be added.
+    /// Work of all items together, as a number of additions.
     fn work(&self) -> usize;
-    /// How often it was evaluated.
+    /// Number of evaluations so far.
     fn evaluations(&self) -> u32;
-    /// Finds all that is to be known about a point from its weights.
-    fn evaluate(&mut self, at: &mut Point) -> Result<()>;
-    /// Writes the gradient of the sum over some items at `w`, without the penalty's.
+    /// Fills in value, gradient and norms of a point from its weights.
+    fn evaluate(&mut self, point: &mut Point) -> Result<()>;
+    /// Writes the gradient of the sum over some items at `w`, without that of the penalty.
     fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<()>;
 }
 
-/// The factor of a penalty: the same for all weights but those that are spared.
+/// Factor of a penalty: the same for all weights, 0 for spared ones.
 #[derive(Debug, Clone, Copy)]
 pub struct PenaltyFactor<'a> {
-    /// The factor of all others.
+    /// Factor of all weights that are not spared.
     pub of_all: f64,
-    /// Which weights are spared; empty when none is.
+    /// True for each spared weight; empty if none is.
     pub spared: &'a [bool],
 }
 
 impl PenaltyFactor<'_> {
-    /// The factor of weight `k`.
+    /// Factor of weight `k`.
     #[inline]
     pub fn of(&self, k: usize) -> f64 {
         if self.spared.get(k) == Some(&true) { 0.0 } else { self.of_all }
     }
 }
 
-/// A way to minimise; the loop around its steps is [`minimise`].
+/// An optimizer; the loop around its steps is [`minimise`].
 #[typetag::serde(tag = "type")]
 pub trait Optimizer: Debug + Send + Sync {
     /// Rejects settings that can never work.
     fn check(&self) -> Result<()>;
-    /// Says whether it can handle a function with an ℓ1 penalty.
+    /// True if it can minimise a function with an ℓ1 penalty.
     fn takes_l1(&self) -> bool;
-    /// Says whether its steps are made of inner products alone, so that rotated coordinates would rotate them.
+    /// True if its steps depend on inner products alone: rotated coordinates give rotated steps.
     fn rotates(&self) -> bool {
         false
     }
-    /// Allocates all that steps on `f` need, or says why it can make none.
+    /// Allocates all that steps on `f` need, or refuses `f`.
     fn start(&self, f: &dyn CostFunction, seed: &Seed) -> Result<Box<dyn OptimizerState>>;
 }
 
-/// A started optimizer.
+/// State of a started optimizer.
 pub trait OptimizerState {
-    /// Moves `at` to better weights, or what is expected to be better on the way, and says whether it could.
-    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool>;
+    /// Moves `point` to better weights, or to weights on the way to better ones; false if it could
+    /// not.
+    fn step(&mut self, f: &mut dyn CostFunction, point: &mut Point) -> Result<bool>;
 }
 
-/// Where the minimisation stands.
+/// A point of the minimisation.
 #[derive(Debug, Clone)]
 pub struct Point {
     /// The weights.
     pub w: Vec<f64>,
-    /// The smooth part's gradient there.
+    /// Gradient of the smooth part.
     pub gradient: Vec<f64>,
-    /// The value there, ℓ1 penalty included.
+    /// Value, ℓ1 penalty included.
     pub value: f64,
-    /// The length of the pseudo-gradient there, which is the gradient where nothing has an ℓ1 penalty.
+    /// Norm of the pseudo-gradient, which is the gradient where no weight has an ℓ1 penalty.
     pub gradient_norm: f64,
-    /// The length of the weights.
+    /// Norm of the weights.
     pub length: f64,
-    /// How many weights are not zero.
+    /// Number of weights that are not zero.
     pub non_zeros: usize,
 }
 
 impl Point {
-    /// A point of which nothing is known yet but its weights.
+    /// A point of which only the weights are known yet.
     pub fn new(w: Vec<f64>) -> Self {
         let gradient = vec![0.0; w.len()];
         Point { w, gradient, value: 0.0, gradient_norm: 0.0, length: 0.0, non_zeros: 0 }
     }
 }
 
-/// When a minimisation ends.
+/// Stopping rule of a minimisation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StopRule {
-    /// Iterations after which to give up.
+    /// Maximum number of iterations.
     pub iterations: u32,
-    /// Done when the gradient is no longer than this times max(1, ‖w‖).
+    /// Tolerance of the gradient: converged when its norm is at most this times max(1, ‖w‖).
     pub tolerance: f64,
-    /// Done when the objective fell by less than this fraction over `period` iterations; 0 never.
+    /// Tolerance of the objective: stop when it fell by less than this fraction over `period`
+    /// iterations. 0 disables it.
     pub delta: f64,
-    /// See `delta`.
+    /// Number of iterations over which `delta` is measured.
     pub period: u32,
 }
 
@@ -120,85 +122,87 @@ impl StopRule {
     }
 }
 
-/// Minimises `f` from `w`, step by step, until a rule or `watch` says stop; `w` ends as the best weights found: those
-/// that did best on the validation data if they are watched. The trace goes on from the iterations `before`.
+/// Minimises `f` from `w`, step by step, until a rule or `early_stopping` says stop. `w` ends as
+/// the best weights found: with early stopping those that did best on the validation data. The
+/// trace continues the iterations `before`.
 pub fn minimise(
     f: &mut dyn CostFunction,
     w: &mut Vec<f64>,
     optimizer: &dyn Optimizer,
     rule: &StopRule,
-    mut watch: Option<EarlyStopping<'_>>,
+    mut early_stopping: Option<EarlyStopping<'_>>,
     before: Vec<Iteration>,
     run: &mut FitContext<'_>,
 ) -> Result<Trace> {
     assert_eq!(w.len(), f.dim(), "one starting weight per feature");
     let own = f.evaluations();
     let mut steps = optimizer.start(f, &run.seed)?;
-    let mut at = Point::new(std::mem::take(w));
-    f.evaluate(&mut at)?;
-    // Those of the iterations before that were not evaluations of `f`.
+    let mut point = Point::new(std::mem::take(w));
+    f.evaluate(&mut point)?;
+    // Evaluations of earlier iterations that were not of `f`.
     let others = before.last().map_or(0, |last| last.evaluations).saturating_sub(own);
-    let trace = run_steps(f, &mut at, &mut *steps, rule, watch.as_mut(), (before, others), run)?;
-    *w = watch.and_then(EarlyStopping::best).unwrap_or(at.w);
+    let trace = run_steps(f, &mut point, &mut *steps, rule, early_stopping.as_mut(), (before, others), run)?;
+    *w = early_stopping.and_then(EarlyStopping::best).unwrap_or(point.w);
     Ok(trace)
 }
 
-/// The loop of [`minimise`], from a point that was evaluated and with steps that were started: steps that know the
-/// function's curvature from earlier descents go on with that. `before` are iterations that the trace goes on from, and
-/// how many evaluations other than `f`'s these had.
+/// The loop of [`minimise`], from a point that was evaluated and a started optimizer. An optimizer
+/// that knows the curvature of the function from earlier minimisations continues with that.
+/// `before` are the iterations that the trace continues, and the number of their evaluations that
+/// were not of `f`.
 pub fn run_steps(
     f: &mut dyn CostFunction,
-    at: &mut Point,
+    point: &mut Point,
     steps: &mut dyn OptimizerState,
     rule: &StopRule,
-    mut watch: Option<&mut EarlyStopping<'_>>,
+    mut early_stopping: Option<&mut EarlyStopping<'_>>,
     before: (Vec<Iteration>, u32),
     run: &mut FitContext<'_>,
 ) -> Result<Trace> {
     let (mut iterations, evaluations) = before;
-    if !(at.value.is_finite() && at.gradient_norm.is_finite()) {
+    if !(point.value.is_finite() && point.gradient_norm.is_finite()) {
         return Err(Error::NotFinite(format!(
             "the objective at the starting weights is {}; scale the features",
-            at.value
+            point.value
         )));
     }
     let n_before = iterations.len();
     let mut past = VecDeque::with_capacity(rule.period as usize + 1);
     let stop = loop {
         if let Some(record) = iterations[n_before..].last_mut() {
-            record.gradient_norm = at.gradient_norm;
-            record.non_zeros = at.non_zeros;
-            record.holdout = watch.as_mut().map(|watch| watch.see(&at.w)).transpose()?;
+            record.gradient_norm = point.gradient_norm;
+            record.non_zeros = point.non_zeros;
+            record.holdout = early_stopping.as_mut().map(|stopping| stopping.see(&point.w)).transpose()?;
             if run.observe(record).is_break() {
                 break Stop::Observer;
             }
-            if watch.as_ref().is_some_and(|watch| watch.is_exhausted()) {
+            if early_stopping.as_ref().is_some_and(|stopping| stopping.is_exhausted()) {
                 break Stop::Holdout;
             }
         }
-        if at.gradient_norm <= rule.tolerance * at.length.max(1.0) {
+        if point.gradient_norm <= rule.tolerance * point.length.max(1.0) {
             break Stop::Converged;
         }
-        past.push_back(at.value);
+        past.push_back(point.value);
         if past.len() > rule.period as usize {
-            let before = past.pop_front().unwrap_or(at.value);
-            let fell = before - at.value;
+            let before = past.pop_front().unwrap_or(point.value);
+            let fell = before - point.value;
             if fell <= 0.0 {
                 break Stop::NoProgress;
             }
-            if fell < rule.delta * at.value.abs() {
+            if fell < rule.delta * point.value.abs() {
                 break Stop::Plateau;
             }
         }
         if iterations.len() - n_before >= rule.iterations as usize {
             break Stop::Budget;
         }
-        if !steps.step(f, at)? {
+        if !steps.step(f, point)? {
             break Stop::NoProgress;
         }
         iterations.push(Iteration {
             iteration: iterations.len() as u32 + 1,
-            objective: at.value,
+            objective: point.value,
             gradient_norm: 0.0,
             non_zeros: 0,
             evaluations: evaluations + f.evaluations(),
@@ -210,7 +214,8 @@ pub fn run_steps(
     Ok(Trace { iterations, stop })
 }
 
-/// The partial derivative of the penalised function that is nearest to zero (Andrew & Gao 2007, equation 4).
+/// Partial derivative of the penalised function that is nearest to zero (Andrew & Gao 2007,
+/// equation 4).
 #[inline(always)]
 pub fn pseudo_gradient(w: f64, gradient: f64, l1: f64) -> f64 {
     if w != 0.0 {

@@ -5,15 +5,16 @@ use serde::{Deserialize, Serialize};
 use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, Point, pseudo_gradient};
 use crate::optimizers::quasi_newton::QuasiNewton;
 
-/// Orthant-wise limited-memory quasi-Newton steps (Andrew & Gao 2007), for penalties with an ℓ1 part.
+/// Orthant-wise limited-memory quasi-Newton, OWL-QN (Andrew & Gao 2007): L-BFGS for penalties with
+/// an ℓ1 part.
 ///
-/// Weights that an ℓ1 penalty wants to be zero are exactly zero.
+/// Weights that the ℓ1 penalty sets to zero are exactly zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwlQn {
-    /// How many past steps to remember; at least 1.
+    /// Number of past steps that are remembered; at least 1.
     pub memory: u32,
-    /// How often a line search may evaluate the objective; at least 1.
+    /// Maximum number of evaluations per line search; at least 1.
     pub evaluations_per_step: u32,
 }
 
@@ -36,58 +37,58 @@ impl Optimizer for OwlQn {
     }
 
     fn start(&self, f: &dyn CostFunction, _seed: &Seed) -> Result<Box<dyn OptimizerState>> {
-        let inner = QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim());
-        Ok(Box::new(Started { inner, pseudo: vec![0.0; f.dim()] }))
+        let quasi_newton = QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim());
+        Ok(Box::new(OwlQnState { quasi_newton, pseudo: vec![0.0; f.dim()] }))
     }
 }
 
-struct Started {
-    inner: QuasiNewton,
+struct OwlQnState {
+    quasi_newton: QuasiNewton,
     pseudo: Vec<f64>,
 }
 
-impl OptimizerState for Started {
-    fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
+impl OptimizerState for OwlQnState {
+    fn step(&mut self, f: &mut dyn CostFunction, point: &mut Point) -> Result<bool> {
         loop {
             let l1 = f.l1();
-            self.inner.stripes.update(&mut self.pseudo, |start, pseudo| {
+            self.quasi_newton.passes.update(&mut self.pseudo, |start, pseudo| {
                 for (k, pseudo) in (start..).zip(pseudo) {
-                    *pseudo = pseudo_gradient(at.w[k], at.gradient[k], l1.of(k));
+                    *pseudo = pseudo_gradient(point.w[k], point.gradient[k], l1.of(k));
                 }
                 [0.0; 4]
             });
-            let product = self.inner.turn(at, &self.pseudo);
-            for (d, pseudo) in self.inner.direction.iter_mut().zip(&self.pseudo) {
-                // Only moves against the pseudo-gradient are sure to go down.
+            let product = self.quasi_newton.set_direction(point, &self.pseudo);
+            for (d, pseudo) in self.quasi_newton.direction.iter_mut().zip(&self.pseudo) {
+                // Only moves against the pseudo-gradient are sure to lower the objective.
                 if f64::from(*d) * pseudo <= 0.0 {
                     *d = 0.0;
                 }
             }
-            let first = if self.inner.history.is_empty() { product.sqrt().recip() } else { 1.0 };
-            if self.search(f, at, first)? {
-                self.inner.accept(at);
+            let first = if self.quasi_newton.history.is_empty() { product.sqrt().recip() } else { 1.0 };
+            if self.search(f, point, first)? {
+                self.quasi_newton.accept(point);
                 return Ok(true);
             }
-            if self.inner.history.is_empty() {
+            if self.quasi_newton.history.is_empty() {
                 return Ok(false);
             }
-            self.inner.history.clear();
+            self.quasi_newton.history.clear();
         }
     }
 }
 
-impl Started {
+impl OwlQnState {
     /// Halves the step until the objective falls enough; leaves the point in `trial`.
-    fn search(&mut self, f: &mut dyn CostFunction, at: &Point, first: f64) -> Result<bool> {
+    fn search(&mut self, f: &mut dyn CostFunction, point: &Point, first: f64) -> Result<bool> {
         let mut step = first;
-        for _ in 0..self.inner.evaluations {
-            let trial = &mut self.inner.trial;
-            let (l1, pseudo, direction) = (f.l1(), &self.pseudo, &self.inner.direction);
-            let [expected, ..] = self.inner.stripes.update(&mut trial.w, |start, trial| {
+        for _ in 0..self.quasi_newton.evaluations {
+            let trial = &mut self.quasi_newton.trial;
+            let (l1, pseudo, direction) = (f.l1(), &self.pseudo, &self.quasi_newton.direction);
+            let [expected, ..] = self.quasi_newton.passes.update(&mut trial.w, |start, trial| {
                 let mut expected = 0.0;
                 for (k, trial) in (start..).zip(trial) {
-                    let w = at.w[k];
-                    // A weight may not change its sign; one at zero may only take the sign that goes down.
+                    let w = point.w[k];
+                    // A weight may not change its sign; a weight of zero may only take the sign that lowers the objective.
                     let orthant = if w != 0.0 { w } else { -pseudo[k] };
                     let moved = w - step * f64::from(direction[k]);
                     // An unpenalised weight has no kink at zero and may cross it.
@@ -100,7 +101,7 @@ impl Started {
                 return Ok(false);
             }
             f.evaluate(trial)?;
-            if trial.value.is_finite() && trial.value <= at.value + 1e-4 * expected {
+            if trial.value.is_finite() && trial.value <= point.value + 1e-4 * expected {
                 return Ok(true);
             }
             step *= 0.5;

@@ -8,14 +8,15 @@ use crate::objectives::sharded::Sharded;
 use crate::optimizers::optimizer::{CostFunction, PenaltyFactor, Point, pseudo_gradient};
 use crate::optimizers::vector_passes::VectorPasses;
 
-/// λ₁‖w‖₁ + (λ₂/2)‖w‖² (Vail 2008, equations 2.57 and 2.58), with the weights it spares.
+/// Penalty λ₁‖w‖₁ + (λ₂/2)‖w‖² (Vail 2008, equations 2.57 and 2.58), with the weights that it
+/// spares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Penalty {
-    /// λ₁, on the sum of absolute weights.
+    /// λ₁, factor of the sum of absolute weights.
     pub l1: f64,
-    /// λ₂, on half the sum of squared weights.
+    /// λ₂, factor of half the sum of squared weights.
     pub l2: f64,
-    /// Whether intercepts (y = label) go free.
+    /// True if intercepts (y = label) are not penalised.
     pub exempt_intercepts: bool,
 }
 
@@ -27,22 +28,22 @@ impl Penalty {
         require(fine(self.l2), "l2", "a finite number of at least 0", self.l2)
     }
 
-    /// Whether it penalises nothing.
+    /// True if it penalises nothing.
     pub fn is_none(&self) -> bool {
         self.l1 == 0.0 && self.l2 == 0.0
     }
 }
 
-/// An objective with the smooth part of a penalty added, ready for an optimizer.
+/// An objective plus a penalty, as the cost function of an optimizer.
 pub struct Penalised<O> {
     objective: Sharded<O>,
     l1: f64,
     l2: f64,
-    exempt: Vec<bool>, // [weights] whether no penalty is ever on it, or empty when it is on all
-    spared: Vec<bool>, // [weights] the same of those that are free, and all that are not
+    exempt: Vec<bool>, // [weights] true if never penalised; empty if all are penalised
+    spared: Vec<bool>, // [weights] true if exempt or frozen; empty likewise
     free: Range<usize>,
     dim: usize,
-    stripes: VectorPasses,
+    passes: VectorPasses,
 }
 
 impl<O: Objective> Penalised<O> {
@@ -52,7 +53,7 @@ impl<O: Objective> Penalised<O> {
         Penalised::sparing((0..n_spared).map(|k| map.is_intercept(k)).collect(), objective, penalty)
     }
 
-    /// Adds `penalty` to an objective; it spares the weights that `exempt` says, or none if that is empty.
+    /// Adds `penalty` to an objective, except on weights that are `exempt`; empty if none is.
     pub(crate) fn sparing(exempt: Vec<bool>, objective: O, penalty: &Penalty) -> Self {
         let dim = objective.dim();
         Penalised {
@@ -63,11 +64,11 @@ impl<O: Objective> Penalised<O> {
             exempt,
             free: 0..dim,
             dim,
-            stripes: VectorPasses::new(dim),
+            passes: VectorPasses::new(dim),
         }
     }
 
-    /// Leaves only some weights free: from the others no penalty is asked, and nothing depends on them any more.
+    /// Freezes all weights but some: frozen ones are not penalised and have the gradient 0.
     pub fn set_free(&mut self, free: Range<usize>) {
         self.spared = if free == (0..self.dim) {
             self.exempt.clone()
@@ -78,32 +79,33 @@ impl<O: Objective> Penalised<O> {
         self.free = free;
     }
 
-    /// Puts another factor on the sum of absolute weights; points that are known are to be penalised anew.
+    /// Changes the factor of the ℓ1 penalty; [`Penalised::penalise`] must be called for known
+    /// points.
     pub fn set_l1(&mut self, l1: f64) {
         self.l1 = l1;
     }
 
-    /// Finds all that is to be known about a point at whose weights the objective alone has a value and the gradient that
-    /// stands in it.
-    pub fn penalise(&mut self, value: f64, at: &mut Point) {
-        let Point { w, gradient, .. } = at;
-        self.hide(gradient);
+    /// Fills in value, gradient and norms of a point, given the value of the objective alone and
+    /// its gradient in the point.
+    pub fn penalise(&mut self, value: f64, point: &mut Point) {
+        let Point { w, gradient, .. } = point;
+        self.zero_frozen(gradient);
         let (l1, l2, spared) = (self.l1, self.l2, &self.spared);
-        let [penalty, gradient, length, non_zeros] = self.stripes.update(gradient, |start, gradient| {
+        let [penalty, gradient, length, non_zeros] = self.passes.update(gradient, |start, gradient| {
             let w = &w[start..start + gradient.len()];
             match spared.get(start..start + gradient.len()) {
                 Some(spared) => dispatch(Penalise::<true> { w, gradient, l1, l2, spared }),
                 None => dispatch(Penalise::<false> { w, gradient, l1, l2, spared: &[] }),
             }
         });
-        at.value = value + penalty;
-        at.gradient_norm = gradient.sqrt();
-        at.length = length.sqrt();
-        at.non_zeros = non_zeros as usize;
+        point.value = value + penalty;
+        point.gradient_norm = gradient.sqrt();
+        point.length = length.sqrt();
+        point.non_zeros = non_zeros as usize;
     }
 
-    /// Makes what is not free look as if nothing depended on it.
-    fn hide(&self, gradient: &mut [f64]) {
+    /// Zeroes the gradient of frozen weights.
+    fn zero_frozen(&self, gradient: &mut [f64]) {
         gradient[..self.free.start].fill(0.0);
         gradient[self.free.end..].fill(0.0);
     }
@@ -140,21 +142,22 @@ impl<O: Objective> CostFunction for Penalised<O> {
         self.objective.evaluations()
     }
 
-    fn evaluate(&mut self, at: &mut Point) -> Result<()> {
-        let value = self.objective.evaluate(&at.w, &mut at.gradient)?;
-        self.penalise(value, at);
+    fn evaluate(&mut self, point: &mut Point) -> Result<()> {
+        let value = self.objective.evaluate(&point.w, &mut point.gradient)?;
+        self.penalise(value, point);
         Ok(())
     }
 
     fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<()> {
         self.objective.evaluate_some(items, w, gradient)?;
-        self.hide(gradient);
+        self.zero_frozen(gradient);
         Ok(())
     }
 }
 
-/// Adds the gradient of the ℓ2 penalty to a stretch of the gradient, in the same pass as all sums over it: both penalties,
-/// the squares of the pseudo-gradient and of the weights, and the weights that are not zero.
+/// Adds the gradient of the ℓ2 penalty to a stretch of the gradient, and in the same pass computes
+/// all sums over it: both penalties, the squares of the pseudo-gradient and of the weights, and the
+/// number of non-zero weights.
 struct Penalise<'a, const SPARED: bool> {
     w: &'a [f64],
     gradient: &'a mut [f64],
@@ -171,10 +174,10 @@ impl<const SPARED: bool> Kernel for Penalise<'_, SPARED> {
         const LANES: usize = 8;
         let Penalise { w, gradient, l1, l2, spared } = self;
         let mut sums = [[0.0; LANES]; 4];
-        for (at, gradient) in gradient.chunks_mut(LANES).enumerate() {
-            let w = &w[at * LANES..];
+        for (block, gradient) in gradient.chunks_mut(LANES).enumerate() {
+            let w = &w[block * LANES..];
             for (j, (gradient, &w)) in gradient.iter_mut().zip(w).enumerate() {
-                let (l1, l2) = if SPARED && spared[at * LANES + j] { (0.0, 0.0) } else { (l1, l2) };
+                let (l1, l2) = if SPARED && spared[block * LANES + j] { (0.0, 0.0) } else { (l1, l2) };
                 *gradient = fma::<FMA>(l2, w, *gradient);
                 let slope = pseudo_gradient(w, *gradient, l1);
                 sums[0][j] += fma::<FMA>(0.5 * l2 * w, w, l1 * w.abs());

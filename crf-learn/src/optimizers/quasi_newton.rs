@@ -5,25 +5,26 @@ use rayon::prelude::*;
 use crate::optimizers::optimizer::Point;
 use crate::optimizers::vector_passes::{STRIPE, VectorPasses, dots, for_each};
 
-/// What the quasi-Newton optimizers keep between steps, allocated once.
+/// State of the quasi-Newton optimizers between steps, allocated once.
 #[derive(Debug)]
 pub(crate) struct QuasiNewton {
     pub(crate) history: CurvaturePairs,
-    pub(crate) stripes: VectorPasses,
-    /// How often a line search may evaluate the function.
+    pub(crate) passes: VectorPasses,
+    /// Maximum number of evaluations per line search.
     pub(crate) evaluations: u32,
-    /// Where to go, in single precision like what it is made of.
+    /// Descent direction with its sign reversed, in single precision like the vectors that it is
+    /// made of.
     pub(crate) direction: Vec<f32>,
-    /// The point that a line search is trying; after it, the one before.
+    /// The point that a line search tries; after the search the point before the step.
     pub(crate) trial: Point,
-    stepped: bool, // whether `trial` holds the point before the last step, which `history` does not know yet
+    stepped: bool, // true if `history` does not know the last step yet; `trial` is the point before it
 }
 
 impl QuasiNewton {
     pub(crate) fn new(memory: u32, evaluations: u32, dim: usize) -> Self {
         QuasiNewton {
             history: CurvaturePairs::new(memory as usize, dim),
-            stripes: VectorPasses::new(dim),
+            passes: VectorPasses::new(dim),
             evaluations,
             direction: vec![0.0; dim],
             trial: Point::new(vec![0.0; dim]),
@@ -37,40 +38,42 @@ impl QuasiNewton {
         require(evaluations > 0, "evaluations_per_step", "at least 1", evaluations)
     }
 
-    /// Goes from `at` to the point that was tried.
-    pub(crate) fn accept(&mut self, at: &mut Point) {
-        std::mem::swap(at, &mut self.trial);
+    /// Accepts the point that was tried.
+    pub(crate) fn accept(&mut self, point: &mut Point) {
+        std::mem::swap(point, &mut self.trial);
         self.stepped = true;
     }
 
-    /// Sets `direction` to the estimated inverse curvature at `at` times `gradient`, and returns their product.
-    pub(crate) fn turn(&mut self, at: &Point, gradient: &[f64]) -> f64 {
+    /// Sets `direction` to the estimated inverse curvature at `point` times `gradient`, and returns
+    /// their inner product.
+    pub(crate) fn set_direction(&mut self, point: &Point, gradient: &[f64]) -> f64 {
         if std::mem::take(&mut self.stepped) {
-            self.history.push([&self.trial, at], gradient);
+            self.history.push([&self.trial, point], gradient);
         } else {
             self.history.multiply_all(gradient);
         }
-        self.history.combine(gradient, &mut self.direction, &mut self.stripes)
+        self.history.combine(gradient, &mut self.direction, &mut self.passes)
     }
 }
 
-/// The last few steps and changes of gradient, from which L-BFGS guesses the curvature (Nocedal 1980).
+/// Curvature pairs: the last few steps s and changes of gradient y, from which L-BFGS estimates the
+/// curvature (Nocedal 1980).
 ///
-/// The recursion runs on products of the remembered vectors, not on the vectors (Chen, Wang & Zhou 2014): one pass
-/// takes all new products, one adds the vectors up. Vectors are stored in single precision, which halves what both
-/// passes read; the products are those of the stored vectors, so the matrix is positive definite as ever.
-/// One ring of memory, allocated once.
+/// The recursion runs on inner products of the remembered vectors, not on the vectors (Chen, Wang &
+/// Zhou 2014): one pass takes all new products, one adds the vectors up. Vectors are stored in
+/// single precision, which halves what both passes read; the products are those of the stored
+/// vectors, so the matrix is positive definite as ever. The memory is one ring, allocated once.
 #[derive(Debug)]
 pub(crate) struct CurvaturePairs {
     pairs: Vec<Pair>, // ring
     next: usize,
     len: usize,
-    sy: Vec<f64>,            // [memory × memory] s_i · y_j, by place in the ring
-    yy: Vec<f64>,            // [memory × memory] y_i · y_j
-    stripes: Vec<f64>,       // [stripes × products] the products of each stripe
-    products: Vec<Products>, // [memory] of the newest pair and of the vector to turn, with each pair
-    of_s: Vec<f64>,          // [memory] by how much each s enters
-    of_y: Vec<f64>,          // [memory] by how much each y enters
+    sy: Vec<f64>,              // [memory × memory] s_i · y_j, by index in the ring
+    yy: Vec<f64>,              // [memory × memory] y_i · y_j
+    stripe_products: Vec<f64>, // [stripes × products]
+    products: Vec<Products>,   // [memory] of the newest pair and of v with each pair
+    of_s: Vec<f64>,            // [memory] coefficient of each s in the direction
+    of_y: Vec<f64>,            // [memory] coefficient of each y in the direction
 }
 
 #[derive(Debug, Default)]
@@ -79,22 +82,24 @@ struct Pair {
     y: Vec<f32>, // ∇_{k+1} − ∇_k
 }
 
-/// Products with the s and the y of one pair.
+/// Inner products of one remembered pair with the newest pair and with the vector v.
 #[derive(Debug, Clone, Copy, Default)]
 struct Products {
-    vs: f64, // the vector to turn · s
-    vy: f64,
-    ys: f64, // the newest y · s
-    sy: f64, // the newest s · y
-    yy: f64,
+    vs: f64, // v · s
+    vy: f64, // v · y
+    ys: f64, // newest y · s
+    sy: f64, // newest s · y
+    yy: f64, // newest y · y
 }
 
+/// Number of products per pair.
 const PER_PAIR: usize = 5;
-/// How many weights are handled at a time: what all pairs are multiplied with stays in a core's nearest cache.
+/// Number of weights handled at a time: the block that all pairs are multiplied with stays in the
+/// nearest cache of a core.
 const BLOCK: usize = 1 << 10;
 
 impl CurvaturePairs {
-    /// Room for `memory` pairs over `dim` weights.
+    /// Allocates `memory` pairs over `dim` weights.
     pub(crate) fn new(memory: usize, dim: usize) -> Self {
         let pair = || Pair { s: vec![0.0; dim], y: vec![0.0; dim] };
         CurvaturePairs {
@@ -103,36 +108,36 @@ impl CurvaturePairs {
             len: 0,
             sy: vec![0.0; memory * memory],
             yy: vec![0.0; memory * memory],
-            stripes: vec![0.0; dim.div_ceil(STRIPE) * memory * PER_PAIR],
+            stripe_products: vec![0.0; dim.div_ceil(STRIPE) * memory * PER_PAIR],
             products: vec![Products::default(); memory],
             of_s: vec![0.0; memory],
             of_y: vec![0.0; memory],
         }
     }
 
-    /// Forgets everything.
+    /// Forgets all pairs.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Whether nothing is known yet.
+    /// True if no pair is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The place in the ring of the pair that was remembered `k` steps before the newest.
-    fn place(&self, k: usize) -> usize {
+    /// Index in the ring of the pair that was remembered `k` steps before the newest.
+    fn ring_index(&self, k: usize) -> usize {
         let memory = self.pairs.len();
         (self.next + memory - 1 - k) % memory
     }
 
-    /// Remembers a step, unless rounding or a concave stretch made its curvature useless, and takes all products
-    /// that [`CurvaturePairs::combine`] needs to turn `v`.
+    /// Remembers a step, unless rounding or a concave stretch made its curvature useless, and takes
+    /// all products that [`CurvaturePairs::combine`] needs for `v`.
     pub(crate) fn push(&mut self, [before, now]: [&Point; 2], v: &[f64]) {
         let (memory, slot) = (self.pairs.len(), self.next);
         let mut newest = std::mem::take(&mut self.pairs[slot]);
         let (pairs, per_stripe) = (&self.pairs, memory * PER_PAIR);
-        let stripes = self.stripes.par_chunks_mut(per_stripe);
+        let stripes = self.stripe_products.par_chunks_mut(per_stripe);
         let changes = newest.s.par_chunks_mut(STRIPE).zip(newest.y.par_chunks_mut(STRIPE));
         for_each(v.len(), changes.zip(stripes).enumerate(), |(n, ((s, y), sums))| {
             let range = n * STRIPE..n * STRIPE + s.len();
@@ -144,18 +149,18 @@ impl CurvaturePairs {
             });
             sums.fill(0.0);
             let (mut wide_s, mut wide_y) = ([0.0; BLOCK], [0.0; BLOCK]);
-            for at in (0..s.len()).step_by(BLOCK) {
-                let block = at..s.len().min(at + BLOCK);
+            for start in (0..s.len()).step_by(BLOCK) {
+                let block = start..s.len().min(start + BLOCK);
                 let (wide_s, wide_y) = (&mut wide_s[..block.len()], &mut wide_y[..block.len()]);
                 dispatch(Widen { from: &s[block.clone()], to: wide_s });
                 dispatch(Widen { from: &y[block.clone()], to: wide_y });
                 let block = range.start + block.start..range.start + block.end;
                 let v = &v[block.clone()];
-                for (place, sums) in sums.as_chunks_mut::<PER_PAIR>().0.iter_mut().enumerate() {
-                    let ([vs, ys], [vy, sy, yy]) = if place == slot {
+                for (pair, sums) in sums.as_chunks_mut::<PER_PAIR>().0.iter_mut().enumerate() {
+                    let ([vs, ys], [vy, sy, yy]) = if pair == slot {
                         (dots(&*wide_s, [v, wide_y]), dots(&*wide_y, [v, wide_s, wide_y]))
                     } else {
-                        let Pair { s, y } = &pairs[place];
+                        let Pair { s, y } = &pairs[pair];
                         (dots(&s[block.clone()], [v, wide_y]), dots(&y[block.clone()], [v, wide_s, wide_y]))
                     };
                     for (sum, product) in sums.iter_mut().zip([vs, vy, ys, sy, yy]) {
@@ -167,16 +172,16 @@ impl CurvaturePairs {
         self.pairs[slot] = newest;
         self.add_up();
         let Products { sy, yy, .. } = self.products[slot];
-        // What stood in the slot is gone either way.
+        // The pair that was in the slot is gone either way.
         self.len = self.len.min(memory - 1);
         if !(sy.is_finite() && yy.is_finite()) || sy <= 1e-14 * yy {
             return;
         }
-        for (place, products) in self.products.iter().enumerate() {
-            self.sy[slot * memory + place] = products.sy;
-            self.sy[place * memory + slot] = products.ys;
-            self.yy[slot * memory + place] = products.yy;
-            self.yy[place * memory + slot] = products.yy;
+        for (pair, products) in self.products.iter().enumerate() {
+            self.sy[slot * memory + pair] = products.sy;
+            self.sy[pair * memory + slot] = products.ys;
+            self.yy[slot * memory + pair] = products.yy;
+            self.yy[pair * memory + slot] = products.yy;
         }
         self.next = (slot + 1) % memory;
         self.len += 1;
@@ -188,7 +193,7 @@ impl CurvaturePairs {
             return;
         }
         let pairs = &self.pairs;
-        let stripes = self.stripes.par_chunks_mut(pairs.len() * PER_PAIR);
+        let stripes = self.stripe_products.par_chunks_mut(pairs.len() * PER_PAIR);
         for_each(v.len(), stripes.zip(v.par_chunks(STRIPE)).enumerate(), |(n, (sums, v))| {
             let range = n * STRIPE..n * STRIPE + v.len();
             for (pair, sums) in pairs.iter().zip(sums.as_chunks_mut::<PER_PAIR>().0) {
@@ -199,10 +204,10 @@ impl CurvaturePairs {
         self.add_up();
     }
 
-    /// Sums the products of all stripes, in order.
+    /// Adds the products of all stripes, in order.
     fn add_up(&mut self) {
         self.products.fill(Products::default());
-        for stripe in self.stripes.chunks_exact(self.pairs.len() * PER_PAIR) {
+        for stripe in self.stripe_products.chunks_exact(self.pairs.len() * PER_PAIR) {
             for (total, sums) in self.products.iter_mut().zip(stripe.as_chunks::<PER_PAIR>().0) {
                 let [vs, vy, ys, sy, yy] = sums;
                 total.vs += vs;
@@ -214,48 +219,49 @@ impl CurvaturePairs {
         }
     }
 
-    /// Writes the estimated inverse curvature times `v` to `direction`, and returns their product (Nocedal & Wright
-    /// 2006, algorithm 7.4, in coefficients of the remembered vectors).
-    pub(crate) fn combine(&mut self, v: &[f64], direction: &mut [f32], stripes: &mut VectorPasses) -> f64 {
+    /// Writes the estimated inverse curvature times `v` to `direction`, and returns their inner
+    /// product (Nocedal & Wright 2006, algorithm 7.4, in coefficients of the remembered vectors).
+    pub(crate) fn combine(&mut self, v: &[f64], direction: &mut [f32], passes: &mut VectorPasses) -> f64 {
         let memory = self.pairs.len();
         self.of_s.fill(0.0);
         self.of_y.fill(0.0);
         // Until the middle, of_s holds the α of the algorithm, and of_y is −α.
         for k in 0..self.len {
-            let i = self.place(k);
+            let i = self.ring_index(k);
             let rest: f64 =
-                (0..k).map(|j| self.place(j)).map(|j| self.of_y[j] * self.sy[i * memory + j]).sum();
+                (0..k).map(|j| self.ring_index(j)).map(|j| self.of_y[j] * self.sy[i * memory + j]).sum();
             let alpha = (self.products[i].vs + rest) / self.sy[i * memory + i];
             (self.of_s[i], self.of_y[i]) = (alpha, -alpha);
         }
         let scale = match self.len {
             0 => 1.0,
             _ => {
-                let i = self.place(0);
+                let i = self.ring_index(0);
                 self.sy[i * memory + i] / self.yy[i * memory + i]
             }
         };
         self.of_y.iter_mut().for_each(|of_y| *of_y *= scale);
         for k in (0..self.len).rev() {
-            let i = self.place(k);
-            let places = (0..self.len).map(|j| (j, self.place(j)));
-            let rest = places.map(|(at, j)| {
+            let i = self.ring_index(k);
+            let indices = (0..self.len).map(|j| (j, self.ring_index(j)));
+            let rest = indices.map(|(age, j)| {
                 // The coefficients of s are final from the oldest pair up to this one.
-                let of_s = if at > k { self.of_s[j] * self.sy[j * memory + i] } else { 0.0 };
+                let of_s = if age > k { self.of_s[j] * self.sy[j * memory + i] } else { 0.0 };
                 self.of_y[j] * self.yy[i * memory + j] + of_s
             });
             let product = scale * self.products[i].vy + rest.sum::<f64>();
             self.of_s[i] -= product / self.sy[i * memory + i];
         }
-        let [product, ..] = stripes.update(direction, |start, direction| {
-            let (mut sum, mut product) = ([0.0; BLOCK], 0.0);
+        let [product, ..] = passes.update(direction, |start, direction| {
+            let mut sum = [0.0; BLOCK];
+            let mut product = 0.0;
             for (n, out) in direction.chunks_mut(BLOCK).enumerate() {
                 let range = start + n * BLOCK..start + n * BLOCK + out.len();
                 let (sum, v) = (&mut sum[..out.len()], &v[range.clone()]);
                 sum.copy_from_slice(v);
                 let mut factor = scale;
                 for k in 0..self.len {
-                    let i = self.place(k);
+                    let i = self.ring_index(k);
                     let (s, y) = (&self.pairs[i].s[range.clone()], &self.pairs[i].y[range.clone()]);
                     dispatch(Combine { sum, factor, of_s: self.of_s[i], s, of_y: self.of_y[i], y });
                     factor = 1.0;

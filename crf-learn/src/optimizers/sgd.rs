@@ -5,29 +5,30 @@ use serde::{Deserialize, Serialize};
 use crate::optimizers::mini_batches::{MiniBatches, Update};
 use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, PenaltyFactor};
 
-/// Stochastic gradient descent, with a cumulative ℓ1 penalty (Tsuruoka, Tsujii & Ananiadou 2009).
+/// Stochastic gradient descent with a cumulative ℓ1 penalty (Tsuruoka, Tsujii & Ananiadou 2009).
 ///
-/// An iteration is an epoch. The weights that the ℓ1 penalty wants to be zero are zero: each weight pays by the end what
-/// the penalty came to so far, whichever batches moved it (figure 2 there, applied to all weights after each batch).
+/// An iteration is an epoch. Weights that the ℓ1 penalty sets to zero are exactly zero: by the end
+/// each weight has paid the total penalty so far, whichever batches moved it (figure 2 of the
+/// paper, applied to all weights after each batch).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sgd {
-    /// The first step's rate η₀, on the mean over the sequences; above 0.
+    /// Learning rate η₀ of the first step, on the mean over the sequences; above 0.
     pub rate: f64,
-    /// How the rate falls with the number of epochs e.
+    /// Schedule by which the rate falls with the number of epochs e.
     pub schedule: StepSchedule,
-    /// The base of the `exponential` schedule; above 0 and at most 1.
+    /// Base of the `exponential` schedule; above 0 and at most 1.
     pub decay: f64,
-    /// How many sequences a step looks at; at least 1. When left out, as many that they are more work than a change of all
-    /// weights, but no more than a 32nd of all.
+    /// Number of sequences per step; at least 1. If omitted, so many that they are more work than
+    /// an update of all weights, but at most a 32nd of all sequences.
     pub batch: Option<u32>,
 }
 
-/// How a rate falls.
+/// Schedule of a learning rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StepSchedule {
-    /// η₀, always.
+    /// η₀ throughout.
     Constant,
     /// η₀ / (1 + e) (Collins et al. 2008).
     Inverse,
@@ -56,29 +57,30 @@ impl Optimizer for Sgd {
     }
 
     fn start(&self, f: &dyn CostFunction, seed: &Seed) -> Result<Box<dyn OptimizerState>> {
-        let batch = self.batch.unwrap_or_else(|| worthwhile(f));
+        let batch = self.batch.unwrap_or_else(|| default_batch(f));
         let penalised = if f.l1().of_all > 0.0 { f.dim() } else { 0 };
         let descent = Descent { settings: self.clone(), due: 0.0, paid: vec![0.0; penalised] };
         MiniBatches::start("sgd", descent, batch, f, seed)
     }
 }
 
-/// How many times a step goes over all weights: they are laid out, their sums cleared and put in order, and they are changed.
+/// Number of passes of a step over all weights: layout, clearing and reordering of the sums, and
+/// the update.
 const PASSES: usize = 4;
-/// An epoch has at least so many steps, if there are as many items.
-const LEAST_STEPS: usize = 32;
+/// Minimum number of steps per epoch, if there are as many items.
+const MIN_STEPS: usize = 32;
 
-/// A batch that is worth a change of all weights.
-fn worthwhile(f: &dyn CostFunction) -> u32 {
+/// Batch size for which a step is worth an update of all weights.
+fn default_batch(f: &dyn CostFunction) -> u32 {
     let n_items = f.n_items().unwrap_or(1).max(1);
     let each = (f.work() / n_items).max(1);
-    (PASSES * f.dim() / each).clamp(1, n_items.div_ceil(LEAST_STEPS)) as u32
+    (PASSES * f.dim() / each).clamp(1, n_items.div_ceil(MIN_STEPS)) as u32
 }
 
 struct Descent {
     settings: Sgd,
-    due: f64,       // what the ℓ1 penalty came to, for every weight
-    paid: Vec<f64>, // [weights] what each was moved by it, with the sign of the move; empty without a penalty
+    due: f64,       // total ℓ1 penalty so far, for every weight
+    paid: Vec<f64>, // [weights] signed total of the moves by the penalty; empty without one
 }
 
 impl Update for Descent {

@@ -3,29 +3,31 @@ use std::ops::Range;
 use crf_core::simd::{Kernel, dispatch, fma};
 use rayon::prelude::*;
 
-/// How many weights are handled at a time: a stripe of a few vectors fits a core's cache.
+/// Number of weights handled at a time: a stripe of a few vectors fits the cache of a core.
 pub(crate) const STRIPE: usize = 1 << 13;
-/// Below so many weights other threads do not pay.
-const ENOUGH: usize = 1 << 16;
+/// Minimum length of vectors for more than one thread.
+const MIN_PARALLEL_LEN: usize = 1 << 16;
 
-/// What a pass over a stripe may sum.
+/// Sums of a pass over a stripe.
 pub(crate) type Sums = [f64; 4];
 
-/// Passes over long vectors on all cores, with sums that round the same way at any number of threads.
+/// Passes over long vectors on all cores, with sums that round the same way at any number of
+/// threads.
 ///
-/// Each stripe's sums are kept apart and added up in order. The memory for them is allocated once.
+/// The sums of each stripe are stored separately and added in order. Their memory is allocated
+/// once.
 #[derive(Debug)]
 pub(crate) struct VectorPasses {
     sums: Vec<Sums>,
 }
 
 impl VectorPasses {
-    /// For vectors of `dim` numbers.
+    /// Passes over vectors of `dim` numbers.
     pub(crate) fn new(dim: usize) -> Self {
         VectorPasses { sums: vec![[0.0; 4]; dim.div_ceil(STRIPE)] }
     }
 
-    /// Calls `f` with each stripe of `out` and where it starts; the sums of what it returns.
+    /// Calls `f` with each stripe of `out` and its offset, and returns the sums of the results.
     pub(crate) fn update<T: Send>(
         &mut self,
         out: &mut [T],
@@ -38,7 +40,8 @@ impl VectorPasses {
         self.total()
     }
 
-    /// Calls `f` with the range of each stripe of `dim` numbers; the sums of what it returns.
+    /// Calls `f` with the range of each stripe of `dim` numbers, and returns the sums of the
+    /// results.
     pub(crate) fn sum(&mut self, dim: usize, f: impl Fn(Range<usize>) -> Sums + Sync) -> Sums {
         let work = |(n, sums): (usize, &mut Sums)| *sums = f(n * STRIPE..dim.min((n + 1) * STRIPE));
         for_each(dim, self.sums.par_iter_mut().enumerate(), work);
@@ -50,7 +53,7 @@ impl VectorPasses {
         self.sums.iter().fold([0.0; 4], add)
     }
 
-    /// Σ a_k b_k.
+    /// Inner product Σ a_k b_k.
     pub(crate) fn dot<A: Stored + Sync, B: Stored + Sync>(&mut self, a: &[A], b: &[B]) -> f64 {
         self.sum(a.len(), |range| {
             let [product] = dots(&a[range.clone()], [&b[range]]);
@@ -59,17 +62,18 @@ impl VectorPasses {
     }
 }
 
-/// Calls `work` with every item of a pass over `dim` numbers: on all cores, or on this one if that is quicker.
+/// Calls `work` with every item of a pass over `dim` numbers: on all cores, or on this thread if
+/// that is faster.
 pub(crate) fn for_each<I: IndexedParallelIterator>(
     dim: usize,
     items: I,
     work: impl Fn(I::Item) + Sync + Send,
 ) {
-    let least = if dim < ENOUGH { usize::MAX } else { 1 };
-    items.with_min_len(least).for_each(work);
+    let min_len = if dim < MIN_PARALLEL_LEN { usize::MAX } else { 1 };
+    items.with_min_len(min_len).for_each(work);
 }
 
-/// A number as it is stored.
+/// A stored number.
 pub(crate) trait Stored: Copy {
     fn number(self) -> f64;
 }
@@ -88,7 +92,8 @@ impl Stored for f32 {
     }
 }
 
-/// The product of `a` with each of several vectors, in running sums that vectorise and always round the same way.
+/// Inner products of `a` with several vectors, in running sums that vectorise and always round the
+/// same way.
 pub(crate) fn dots<const N: usize, A: Stored, B: Stored>(a: &[A], with: [&[B]; N]) -> [f64; N] {
     dispatch(Dots { a, with })
 }
@@ -108,9 +113,9 @@ impl<const N: usize, A: Stored, B: Stored> Kernel for Dots<'_, N, A, B> {
         let (whole, rest) = a.as_chunks::<LANES>();
         let with = with.map(|b| b[..a.len()].as_chunks::<LANES>());
         let mut sums = [[0.0; LANES]; N];
-        for (at, a) in whole.iter().enumerate() {
+        for (block, a) in whole.iter().enumerate() {
             for n in 0..N {
-                let b = &with[n].0[at];
+                let b = &with[n].0[block];
                 for k in 0..LANES {
                     sums[n][k] = fma::<FMA>(a[k].number(), b[k].number(), sums[n][k]);
                 }

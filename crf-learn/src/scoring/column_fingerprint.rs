@@ -1,7 +1,9 @@
-/// 128 bits that depend on every bit of a row's number and of a value in it (splitmix64; Steele, Lea & Flood 2014).
+/// Fingerprint of one entry of a column: 128 bits that depend on every bit of its row index and
+/// value (splitmix64; Steele, Lea & Flood 2014).
 ///
-/// The sum over the rows of a column, which does not depend on their order, tells columns apart: that two of a million
-/// different ones have the same is a matter of 10⁻²⁶.
+/// The sum of the fingerprints of a column identifies the column and does not depend on the order
+/// of its entries. The probability that two of a million different columns share a sum is about
+/// 10⁻²⁶.
 pub(crate) fn fingerprint(row: usize, value: f64) -> u128 {
     let mix = |mut z: u64| {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,34 +1,43 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::scoring::column_fingerprint::fingerprint;
-use crf_core::EncodedDataset;
-use crf_core::FeatureMap;
+use crf_core::{EncodedDataset, FeatureMap};
 
-/// A feature map in which functions that are equal at every position of a corpus stand together.
+use crate::scoring::column_fingerprint::fingerprint;
+
+/// Feature map in which observation functions that are equal at every position of a dataset are
+/// merged into one.
 ///
-/// Attributes that occur once each at the same position, and others that never occur apart, have the same gradient. Under
-/// an ℓ2 penalty, or none, they keep the same weight if they begin with it. So `m` of them are one function times √m with
-/// the weight u = √m·w: the scores m·w = √m·u, the penalty m·w² = u² and all inner products are what they were, and an
-/// optimizer of such products takes the same steps with fewer weights.
+/// Attributes that occur once each at the same position, and attributes that never occur apart,
+/// have equal gradients. Under an ℓ2 penalty, or none, they keep equal weights if they start with
+/// equal weights. So `m` of them are one function times √m with the weight u = √m·w: the scores m·w
+/// = √m·u, the penalty m·w² = u² and all inner products stay the same, and an optimizer of such
+/// products takes the same steps with fewer weights.
+///
+/// An ℓ1 penalty, a coordinate-wise optimizer and early stopping do see the difference;
+/// `Minimisation` does not merge then. The factors √m live in [`FeatureMap::times`], in maps that
+/// exist during training only.
 #[derive(Debug)]
 pub struct MergedFeatures {
     map: Arc<FeatureMap>,
-    first_of: Vec<u32>, // [functions] the first one of those that are equal to it
+    first_of: Vec<u32>, // [functions] the first function that is equal to it
 }
 
 impl MergedFeatures {
-    /// Merges the features of `wide` that cannot be told apart on a corpus; `None` if there are none.
+    /// Merges the features of `wide` that are identical on a dataset; `None` if there are none.
     pub fn new(wide: &FeatureMap, x: &EncodedDataset) -> Option<Self> {
-        let links = wide.state();
+        let state_features = wide.state();
         let mut firsts: HashMap<(u16, u128), u32> = HashMap::new();
         let first_of: Vec<u32> = (0..)
-            .zip(columns(links.n_observations(), x))
+            .zip(columns(state_features.n_observations(), x))
             .map(|(g, column)| {
-                // Functions without an entry are left alone, and constant ones have none.
-                let first =
-                    if column == 0 { g } else { *firsts.entry((links.scope(g), column)).or_insert(g) };
-                if links.targets(first) == links.targets(g) { first } else { g }
+                // Functions without an entry are not merged; constant functions have none.
+                let first = if column == 0 {
+                    g
+                } else {
+                    *firsts.entry((state_features.scope(g), column)).or_insert(g)
+                };
+                if state_features.targets(first) == state_features.targets(g) { first } else { g }
             })
             .collect();
         let mut times = vec![0.0; first_of.len()];
@@ -37,18 +46,21 @@ impl MergedFeatures {
         if factors.iter().all(|&factor| factor == 1.0) {
             return None;
         }
-        let keep: Vec<bool> =
-            (0..).zip(&first_of).flat_map(|(g, &first)| links.range(g).map(move |_| first == g)).collect();
+        let keep: Vec<bool> = (0..)
+            .zip(&first_of)
+            .flat_map(|(g, &first)| state_features.range(g).map(move |_| first == g))
+            .collect();
         let (map, _) = wide.narrow(|k| keep.get(k).is_none_or(|&keep| keep));
         Some(MergedFeatures { map: map.times(factors).into(), first_of })
     }
 
-    /// The features of which no two are the same.
+    /// The merged features.
     pub fn map(&self) -> &Arc<FeatureMap> {
         &self.map
     }
 
-    /// Weights of the merged features that give every labelling the score it has under weights of all features.
+    /// Weights of the merged features that give every labelling the score it has under `weights` of
+    /// all features.
     pub fn merge(&self, wide: &FeatureMap, weights: &[f64]) -> Vec<f64> {
         let mut merged = vec![0.0; self.map.state().len()];
         for (all, one, factor) in self.pairs(wide) {
@@ -58,7 +70,7 @@ impl MergedFeatures {
         merged
     }
 
-    /// The weights of all features, of which equal ones have equal weights.
+    /// Weights of all features; merged ones share theirs equally.
     pub fn expand(&self, wide: &FeatureMap, merged: &[f64]) -> Vec<f64> {
         let mut weights = Vec::with_capacity(wide.len());
         for (_, one, factor) in self.pairs(wide) {
@@ -68,7 +80,8 @@ impl MergedFeatures {
         weights
     }
 
-    /// The features of each function in the wide map, those of the function it stands for, and the factor of these.
+    /// For each function of the wide map: its features, the features of its merged function, and
+    /// the factor of that.
     fn pairs<'s>(
         &'s self,
         wide: &'s FeatureMap,
@@ -80,7 +93,7 @@ impl MergedFeatures {
     }
 }
 
-/// The fingerprint of each function's values.
+/// Fingerprint of the column of each function.
 fn columns(n: usize, x: &EncodedDataset) -> Vec<u128> {
     let mut columns = vec![0_u128; n];
     for r in 0..x.nodes().len() {

@@ -1,17 +1,20 @@
-//! Rows of labels that are padded to whole vectors, and their sums.
+//! Kernels on rows of labels that are padded to whole vectors.
 
 use crf_core::simd::fma;
 
-/// Labels are padded to whole vectors of this many numbers, or to half a vector when there are few.
+/// Numbers per vector. Rows of labels are padded to whole vectors, or to half a vector if there are
+/// few labels.
 pub(crate) const LANES: usize = 8;
+/// Half a vector: the length of a row of at most this many labels.
 pub(crate) const FEW: usize = LANES / 2;
 
-/// Where the padded row of so many labels ends.
+/// Length of the padded row of `n_labels` labels.
 pub(crate) fn padded(n_labels: usize) -> usize {
     if n_labels <= FEW { FEW } else { n_labels.next_multiple_of(LANES) }
 }
 
-/// Adds wide rows of `M` vectors, and narrow ones of one, to scores that stay in registers meanwhile.
+/// Adds wide rows of `M` blocks and narrow rows of one block to scores, which stay in registers
+/// meanwhile. `wide` and `narrow` hold the offsets of the rows in `weights`.
 #[inline(always)]
 pub(crate) fn add_rows<const M: usize, const B: usize>(
     weights: &[f64],
@@ -21,16 +24,16 @@ pub(crate) fn add_rows<const M: usize, const B: usize>(
 ) {
     let Some(scores) = scores.as_chunks_mut::<B>().0.first_chunk_mut::<M>() else { return };
     let mut sums = *scores;
-    for &at in wide {
-        let Some(row) = weights[at as usize..].as_chunks::<B>().0.first_chunk::<M>() else { return };
+    for &offset in wide {
+        let Some(row) = weights[offset as usize..].as_chunks::<B>().0.first_chunk::<M>() else { return };
         for m in 0..M {
             for j in 0..B {
                 sums[m][j] += row[m][j];
             }
         }
     }
-    for &at in narrow {
-        let Some(row) = weights[at as usize..].first_chunk::<B>() else { return };
+    for &offset in narrow {
+        let Some(row) = weights[offset as usize..].first_chunk::<B>() else { return };
         for j in 0..B {
             sums[0][j] += row[j];
         }
@@ -38,7 +41,7 @@ pub(crate) fn add_rows<const M: usize, const B: usize>(
     *scores = sums;
 }
 
-/// `to += factor · from` over the whole of `to`, which is half a vector or whole vectors.
+/// `to += factor · from` over all of `to`, which is half a vector or whole vectors.
 #[inline(always)]
 pub(crate) fn add<const FMA: bool>(to: &mut [f64], factor: f64, from: &[f64]) {
     if let (Ok(to), Some(from)) = (<&mut [f64; FEW]>::try_from(&mut *to), from.first_chunk::<FEW>()) {
@@ -50,10 +53,11 @@ pub(crate) fn add<const FMA: bool>(to: &mut [f64], factor: f64, from: &[f64]) {
     }
 }
 
-/// `to += factor · from`, on copies: in place the compiler has to think that they may overlap.
+/// `to += factor · from`, on copies: in place the compiler must assume that both overlap.
 #[inline(always)]
 fn add_vector<const B: usize, const FMA: bool>(to: &mut [f64; B], factor: f64, from: &[f64; B]) {
-    let (mut sums, from) = (*to, *from);
+    let mut sums = *to;
+    let from = *from;
     for j in 0..B {
         sums[j] = fma::<FMA>(factor, from[j], sums[j]);
     }

@@ -1,19 +1,19 @@
 use crf_core::{Rng, Seed};
 use rand::seq::SliceRandom as _;
 
-/// The sequences in an order that is drawn anew for each epoch.
+/// Order of the sequences, drawn anew for each epoch.
 pub(crate) struct ShuffledOrder {
     rng: Rng,
     sequences: Vec<usize>,
 }
 
 impl ShuffledOrder {
-    /// An order of so many sequences.
+    /// Creates the order of `len` sequences.
     pub(crate) fn new(len: usize, seed: &Seed) -> Self {
         ShuffledOrder { rng: seed.child("order").rng(), sequences: (0..len).collect() }
     }
 
-    /// The next order.
+    /// Draws the next order.
     pub(crate) fn next(&mut self) -> &[usize] {
         self.sequences.shuffle(&mut self.rng);
         &self.sequences

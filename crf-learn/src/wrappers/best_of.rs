@@ -7,16 +7,18 @@ use std::ops::ControlFlow;
 
 use crate::log_linear::mle::Mle;
 
-/// Whichever of several learners makes the fewest mistakes on the validation data, as Vail (2008), §3.4, chooses penalties;
-/// without such data, on the training data. Of equals the first wins; its trace is what is kept of their iterations.
+/// The learner among several whose model has the lowest error rate on the validation data, as Vail
+/// (2008), §3.4, chooses penalties; without validation data, on the training data.
+///
+/// The first of equals wins. Of the iterations only its trace is kept.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BestOf {
-    /// The learners; at least one.
+    /// Learners to choose from; at least one.
     #[serde(deserialize_with = "named_list")]
     #[schemars(with = "Vec<Named>")]
     pub learners: Vec<Box<dyn Learner>>,
-    /// Which labelling of the validation data counts.
+    /// Decoding of the validation data that the error rate is computed from.
     pub decode: Decode,
 }
 
@@ -48,7 +50,7 @@ impl Learner for BestOf {
         let judge = problem.valid.unwrap_or(problem.train);
         let mut best: Option<(f64, Fit)> = None;
         for learner in &self.learners {
-            // Who watches would see iterations of learners that are not taken.
+            // An observer would see the iterations of learners that are not chosen.
             let fit =
                 learner.fit(problem, &mut FitContext::new(run.seed, &mut |_| ControlFlow::Continue(())))?;
             let error = ErrorRate {}.measure(&problem.evaluate(&*fit.model, judge, self.decode)?.into())?;

@@ -4,7 +4,7 @@ use crf_core::{Error, Fit, FitContext, Learner, LogLinear, Problem, Result, Stop
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Weights that are given instead of learnt: for models that are known, and for questions about inference alone.
+/// Given weights instead of learnt ones: for known models, and for questions about inference alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fixed {
@@ -57,15 +57,15 @@ impl Learner for Fixed {
     }
 }
 
-/// Whether a name is what a pattern says, in which `*` is any text.
+/// True if a name matches a pattern, in which `*` stands for any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
     let (between, last) = rest.rsplit_once('*').map_or(("", rest), |(between, last)| (between, last));
     for piece in between.split('*') {
-        // The earliest place leaves most to the pieces that follow.
+        // The earliest match leaves most to the pieces that follow.
         match left.find(piece) {
-            Some(at) => left = &left[at + piece.len()..],
+            Some(start) => left = &left[start + piece.len()..],
             None => return false,
         }
     }

@@ -5,17 +5,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::log_linear::mle::Mle;
 
-/// Another learner, which sees one part of the training and validation data only.
+/// A learner on one part of the training and validation data.
 ///
-/// Parts are equal numbers of sequences in the order of the data, as the source `domains` has them.
+/// Parts are equal numbers of sequences in the order of the data, as the source `domains` makes
+/// them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InPart {
-    /// Which part, counted from 1.
+    /// Part to learn from, counted from 1.
     pub part: usize,
-    /// How many parts there are; at least 1.
+    /// Number of parts; at least 1.
     pub of: usize,
-    /// What learns.
+    /// Learner of the part.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub learner: Box<dyn Learner>,

@@ -5,39 +5,40 @@ use crf_core::{Dataset, Error, Fit, FitContext, Learner, Problem, Result, requir
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Another learner, for which training sequences count as much as their labels do.
+/// A learner with training sequences weighted by their labels.
 ///
-/// A sequence's weight is multiplied by the mean weight of its known labels. Of sequences that are single positions these
-/// are the usual weights of classes; in longer ones no learner of whole labellings can weigh a position apart from its
-/// neighbours (large margins can: see `costs` of the `ssvm` learners). Validation data stay as they are. The encoded training data
-/// are held twice meanwhile.
+/// The weight of a sequence is multiplied by the mean weight of its known labels. If sequences are
+/// single positions these are the usual class weights. In longer sequences no learner of whole
+/// labellings can weigh a position apart from its neighbours (large margins can: see `costs` of the
+/// `ssvm` learners). Validation data stay as they are. The encoded training data are held twice
+/// while training lasts.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LabelWeighted {
-    /// What learns.
+    /// Learner of the weighted data.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub learner: Box<dyn Learner>,
-    /// How much each label counts: `"balanced"`, or a table such as `{ fall = 20, walk = 0.5 }`, in which labels that are left
-    /// out count 1.
+    /// Weight of each label: `"balanced"`, or a table such as `{ fall = 20, walk = 0.5 }`, in which
+    /// omitted labels have the weight 1.
     pub labels: LabelWeights,
 }
 
-/// How much each label counts.
+/// Weight of each label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LabelWeights {
-    /// By a rule.
+    /// Weights by a rule.
     By(Rule),
-    /// As said here; finite and at least 0.
+    /// Given weights; finite and at least 0.
     Each(BTreeMap<String, f64>),
 }
 
-/// A rule for the weights of labels.
+/// Rule for the weights of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// In inverse proportion to how often a label occurs, and 1 in the mean over positions.
+    /// Inversely proportional to the frequency of the label, and 1 on average over the positions.
     Balanced,
 }
 
@@ -75,7 +76,7 @@ impl Learner for LabelWeighted {
 }
 
 impl LabelWeights {
-    /// The weight of each label of each kind of node.
+    /// Weight of each label of each kind of node.
     fn resolve(&self, data: &Dataset) -> Result<Vec<Vec<f64>>> {
         let kinds = data.schema().kinds();
         match self {
@@ -107,7 +108,7 @@ impl LabelWeights {
     }
 }
 
-/// The kinds and labels of the nodes of a sequence whose labels are known.
+/// Kinds and labels of the nodes of a sequence whose labels are known.
 fn known_labels(data: &Dataset, i: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
     let shape = data.shape(i);
     let labels = data.labels()[data.range(i)].iter().enumerate();
@@ -117,7 +118,7 @@ fn known_labels(data: &Dataset, i: usize) -> impl Iterator<Item = (usize, usize)
     })
 }
 
-/// The mean weight of the known labels of a sequence, and 1 if none is known.
+/// Mean weight of the known labels of a sequence; 1 if none is known.
 fn mean_weight(data: &Dataset, i: usize, weights: &[Vec<f64>]) -> f64 {
     let (mut sum, mut n) = (0.0, 0.0);
     for (kind, label) in known_labels(data, i) {

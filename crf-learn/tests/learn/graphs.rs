@@ -19,13 +19,14 @@ use tracing::{Event, Id, Level, Metadata, Subscriber, span};
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}]"#;
 
-/// Noisy images of 2 to 4 rows and columns, each with cycles.
+/// Noisy images of 2 to 4 rows and columns, with cycles.
 fn images(rows: usize, columns: usize, labels: usize, seed: u64) -> Encoded {
     let source = PottsGrid { rows, columns, labels, train: 3, ..PottsGrid::default() };
     Encoded::new(FEATURES, source.load(&Seed::new(seed)).unwrap().train)
 }
 
-/// Trees in which every node after the first hangs on any earlier one; its value is its label and noise.
+/// Trees in which every later node is linked to a random earlier one; its value is its label plus
+/// noise.
 fn trees(nodes: u32, labels: u32, seed: u64) -> Dataset {
     let channels = vec![Channel { name: "x".into(), kind: ChannelKind::Real }];
     let kinds =
@@ -46,13 +47,14 @@ fn trees(nodes: u32, labels: u32, seed: u64) -> Dataset {
     data.finish()
 }
 
-/// The largest difference of the likelihood's gradient and central differences, at random weights.
+/// Largest difference between the gradient of the likelihood and central differences, at random
+/// weights.
 fn gradient_error(encoded: &Encoded, inference: &dyn Inference, seed: u64) -> f64 {
     let mut f = Sharded::new(LikelihoodObjective::new(&encoded.problem(inference)).unwrap());
     slope_error(|w, gradient| f.evaluate(w, gradient).unwrap(), &random_weights(&encoded.map, 0.3, seed))
 }
 
-/// The weights that maximum likelihood finds by an inference.
+/// Weights that maximum likelihood finds with an inference.
 fn train(encoded: &Encoded, inference: &dyn Inference, l2: f64) -> Vec<f64> {
     let stop = StopRule { iterations: 1000, tolerance: 1e-7, delta: 0.0, period: 10 };
     let learner = Mle(Minimisation { l2, stop, ..Minimisation::default() });
@@ -88,7 +90,8 @@ proptest! {
     }
 }
 
-/// What training on images recovers: β of both relations, and the weight of the brightness.
+/// Parameters that training on images recovers: β of both relations, and the weight of the
+/// brightness.
 fn recovered(encoded: &Encoded, w: &[f64]) -> [f64; 3] {
     let weight = |name: &str| w[(0..w.len()).find(|&k| encoded.map.name(k) == name).unwrap()];
     let coupling = |relation: &str| {
@@ -115,13 +118,16 @@ fn training_on_images_recovers_the_model_they_were_drawn_from() {
 fn an_approximate_likelihood_is_pointed_out_by_its_inference() {
     let encoded = images(3, 3, 2, 5);
     let warnings = |inference: &dyn Inference| {
-        let told = Arc::new(Mutex::new(String::new()));
-        with_default(Warnings(told.clone()), || train(&encoded, inference, 0.5));
-        let told = told.lock().unwrap();
-        told.clone()
+        let warned = Arc::new(Mutex::new(String::new()));
+        with_default(Warnings(warned.clone()), || train(&encoded, inference, 0.5));
+        let warned = warned.lock().unwrap();
+        warned.clone()
     };
-    let told = warnings(&BeliefPropagation::default());
-    assert!(told.contains("the likelihood is approximate") && told.contains("BeliefPropagation"), "{told}");
+    let warned = warnings(&BeliefPropagation::default());
+    assert!(
+        warned.contains("the likelihood is approximate") && warned.contains("BeliefPropagation"),
+        "{warned}"
+    );
     assert_eq!(warnings(&JunctionTree::default()), "");
 }
 
@@ -141,7 +147,7 @@ fn given_weights_are_taken_by_the_names_of_features() {
     assert!(fit(&[("y=2", 1.0)]).unwrap_err().starts_with("unknown feature `y=2`"));
 }
 
-/// Keeps the text of warnings.
+/// Collects the text of warnings.
 struct Warnings(Arc<Mutex<String>>);
 
 impl Subscriber for Warnings {

@@ -1,4 +1,4 @@
-//! Weights of labels: the same as sequences that come so many times.
+//! Weights of labels are the same as repeated sequences.
 
 use crf_core::{Dataset, Learner};
 use crf_inference::BeliefPropagation;
@@ -15,7 +15,7 @@ fn learner(labels: &str, inner: &str) -> Box<dyn Learner> {
     learner
 }
 
-/// The weights of what a learner makes of data.
+/// Weights that a learner fits to data.
 fn weights(learner: &dyn Learner, data: Dataset) -> Vec<f64> {
     let encoded = Encoded::new(FEATURES, data);
     let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
@@ -42,7 +42,7 @@ proptest! {
 
     #[test]
     fn a_weight_of_two_is_a_sequence_that_comes_twice(seed in 0..1000u64) {
-        // No position has a neighbour, so that its label alone says how often it comes.
+        // No position has a neighbour, so its label alone determines how often it is repeated.
         let all = data(&Draw { sequences: 30, length: 3, labels: 2, unlabelled: 0, seed });
         let single: Vec<usize> = (0..all.len()).filter(|&i| all.range(i).len() == 1).collect();
         let one = all.subset(&single);

@@ -1,4 +1,4 @@
-//! The learners behind linfa's traits.
+//! Learners behind the traits of linfa.
 #![cfg(feature = "linfa")]
 
 use crf_core::{Decode, Learner as _, evaluate};
@@ -13,7 +13,7 @@ use ndarray::{Array1, Array2, array};
 
 /// The two real channels of drawn data, and the labels.
 fn records() -> (crf_core::Dataset, DatasetBase<Sequences, Array1<usize>>) {
-    // A single sequence, so that none counts more than another.
+    // A single sequence, so that all weigh the same.
     let data = data(&Draw { sequences: 1, length: 90, labels: 3, unlabelled: 0, seed: 3 });
     let x = data.sequence(0);
     let rows = Array2::from_shape_fn((x.len(), 2), |(t, k)| x.real(k)[t]);

@@ -1,4 +1,4 @@
-//! Classifiers of single positions against the models without edges that they are.
+//! Classifiers of single positions against the equivalent models without edges.
 #![cfg(feature = "linfa")]
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
 const TIGHT: StopRule = StopRule { iterations: 3000, tolerance: 1e-8, delta: 0.0, period: 10 };
 
-/// One sequence, which counts once.
+/// One sequence of weight 1.
 fn encoded(features: &str, length: usize, labels: usize, unlabelled: u32, seed: u64) -> Encoded {
     Encoded::new(features, data(&Draw { sequences: 1, length, labels, unlabelled, seed }))
 }

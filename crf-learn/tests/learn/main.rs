@@ -1,21 +1,14 @@
-//! The tests of learners, in one program: each of its own would be linked with all of the toolkit anew.
-mod discriminative_hmm;
-mod gradient;
-mod gradient_tree_boosting;
+//! Tests of the learners, in one program: linking the whole toolkit once is faster than once per file.
+
+mod boosting;
+mod generative;
 mod graphs;
-mod hmm;
 mod label_weighted;
 mod linfa;
 mod local;
-mod m_estimator;
-mod merged;
+mod margin;
 mod neural_chain;
-mod ocr;
-mod optimum;
-mod patches;
-mod perceptron;
+mod objectives;
+mod optimizers;
 mod scoring;
-mod ssvm;
-mod stochastic;
-mod virtual_evidence_boosting;
 mod weights;

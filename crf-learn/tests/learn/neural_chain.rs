@@ -1,4 +1,4 @@
-//! Chains whose node potentials come from a net.
+//! Chains whose node potentials are the outputs of a net.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn accuracy(fit: &Fit, x: &EncodedDataset, decode: Decode) -> f64 {
     right as f64 / answers.predicted.len() as f64
 }
 
-/// Two channels of which the label is whether their signs agree: no linear score tells.
+/// Two channels; the label says whether their signs agree, which no linear score can tell.
 fn xor(seed: u64) -> Dataset {
     let channel = |name: &str| Channel { name: name.into(), kind: ChannelKind::Real };
     let schema = Schema::chain(vec![channel("x"), channel("z")], Alphabet::new(["differ", "agree"])).unwrap();
@@ -102,11 +102,11 @@ fn a_saved_model_says_the_same() {
         (answers.predicted, answers.probabilities.unwrap().marginals)
     });
     assert_eq!(before, after);
-    let mut told = Vec::new();
-    read.describe(usize::MAX, &mut |name, value| told.push((name.to_owned(), value)));
-    assert_eq!(told.len(), 2 + 9);
-    assert!(told.iter().any(|(name, _)| name == "‖x → first layer‖"), "{told:?}");
-    assert!(told.iter().any(|(name, _)| name == "y'=L1 ∧ y=L2"), "{told:?}");
+    let mut described = Vec::new();
+    read.describe(usize::MAX, &mut |name, value| described.push((name.to_owned(), value)));
+    assert_eq!(described.len(), 2 + 9);
+    assert!(described.iter().any(|(name, _)| name == "‖x → first layer‖"), "{described:?}");
+    assert!(described.iter().any(|(name, _)| name == "y'=L1 ∧ y=L2"), "{described:?}");
     // A file whose layers do not fit is refused.
     let mut broken: Box<dyn Model> = serde_json::from_str(&text(&fit).replace("[3,8,3]", "[3,9,3]")).unwrap();
     let error = broken.restore(&fitted).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! A sequence that counts twice is as good as the sequence twice.
+//! A sequence of weight 2 is equivalent to the sequence twice.
 
 use crf_core::{Dataset, DatasetBuilder, Fit, Learner, Value};
 use crf_learn::{
@@ -10,7 +10,7 @@ use crf_testing::runs::{INFERENCE, quiet};
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}]"#;
 
-/// The same sequences; every third has the weight 2, or stands there twice.
+/// The same sequences; every third has the weight 2, or is repeated.
 fn doubled(twice: bool) -> Dataset {
     let data = data(&Draw { sequences: 12, length: 14, labels: 3, unlabelled: 0, seed: 6 });
     let mut builder = DatasetBuilder::new(data.schema().clone());
@@ -32,7 +32,7 @@ fn doubled(twice: bool) -> Dataset {
     builder.finish()
 }
 
-/// What a learner makes of both.
+/// Fits of a learner on both.
 fn both(learner: &dyn Learner) -> [Fit; 2] {
     [false, true].map(|twice| {
         let encoded = Encoded::new(FEATURES, doubled(twice));

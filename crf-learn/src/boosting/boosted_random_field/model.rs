@@ -1,19 +1,19 @@
 use std::sync::Arc;
 
 use crf_core::{
-    BoundModel, EncodedDataset, Error, FeatureMap, FittedFeatures, Label, Model, Potentials, Result, Scratch,
-    Shape,
+    BoundModel, EncodedDataset, Error, FeatureMap, FittedFeatures, Model, Potentials, Result, Scratch,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::boosting::node_scores::{RelationTables, outcome, relations};
+use crate::boosting::node_scores::{NeighbourTerm, RelationTables, for_each_count, outcome, relations};
 use crate::boosting::trees::{Attributes, Row};
 use crate::boosting::weak_learner::Question;
 use crate::objectives::pseudo_likelihood::log_loss;
 
 /// A boosted random field: rounds that are replayed on new data.
 ///
-/// Its node potentials are the scores after the last round, and its edges tie nothing: every inference gives its beliefs.
+/// Its node potentials are the scores after the last round, and its edges tie nothing: every
+/// inference returns its beliefs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BrfModel {
     map: Arc<FeatureMap>,
@@ -21,56 +21,17 @@ pub struct BrfModel {
     steps: Vec<BoostedRound>,
 }
 
-/// What a round added.
+/// Weak learners of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BoostedRound {
-    /// The attribute looked at.
-    pub(crate) looks: Question,
-    /// Outcome, then label.
+    /// Attribute of the local weak learner.
+    #[serde(rename = "looks")]
+    pub(crate) question: Question,
+    /// Values of the local weak learner: outcome, then label.
     pub(crate) values: Vec<f64>,
-    /// How neighbours count.
-    pub(crate) tie: Option<NeighbourTerm>,
-}
-
-/// A linear function of the beliefs that neighbours have in one label.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct NeighbourTerm {
-    pub(crate) relation: u16,
-    /// Whether it is for the heads of edges.
-    pub(crate) head: bool,
-    /// The neighbours' label.
-    pub(crate) label: Label,
-    pub(crate) slopes: Vec<f64>,    // [labels]
-    pub(crate) constants: Vec<f64>, // [labels]
-}
-
-impl NeighbourTerm {
-    /// Adds the function to the scores of a node whose neighbours believe in the label `m` times.
-    pub(crate) fn add(&self, m: f64, scores: &mut [f64]) {
-        for ((score, slope), constant) in scores.iter_mut().zip(&self.slopes).zip(&self.constants) {
-            *score += slope * m + constant;
-        }
-    }
-}
-
-/// Calls `see` with each node that is at the given end of a relation's edges, and how much its neighbours there believe in a label.
-pub(crate) fn for_each_count(
-    shape: &Shape<'_>,
-    relation: u16,
-    head: bool,
-    label: usize,
-    beliefs: &[f64],
-    mut see: impl FnMut(usize, f64),
-) {
-    for n in 0..shape.n_nodes() {
-        let ends = (0..shape.degree(n)).map(|k| shape.incidence(n, k));
-        let mut mine =
-            ends.filter(|end| end.is_head == head && shape.relation(end.edge as usize) == relation);
-        if let Some(first) = mine.next() {
-            let belief = |other: u32| beliefs[shape.node_offset(other as usize) + label];
-            see(n, mine.fold(belief(first.other), |sum, end| sum + belief(end.other)));
-        }
-    }
+    /// Term of the beliefs of neighbours, if any.
+    #[serde(rename = "tie")]
+    pub(crate) term: Option<NeighbourTerm>,
 }
 
 impl BrfModel {
@@ -79,20 +40,22 @@ impl BrfModel {
     }
 
     fn fits(&self) -> bool {
-        let (links, schema) = (self.map.state(), self.map.schema());
-        self.steps.iter().all(|BoostedRound { looks, values, tie }| {
-            let Question::Attribute { attribute, cut } = *looks else { return false };
+        let (features, schema) = (self.map.state(), self.map.schema());
+        self.steps.iter().all(|BoostedRound { question, values, term }| {
+            let Question::Attribute { attribute, cut } = *question else { return false };
             let a = attribute as usize;
             let local = a < self.attributes.len() && {
                 let outcomes = if cut.is_some() { 2 } else { self.attributes.n_bins(a) };
-                values.len() == outcomes * schema.n_labels(self.attributes.kind(a, links))
+                values.len() == outcomes * schema.n_labels(self.attributes.kind(a, features))
             };
             local
-                && tie.as_ref().is_none_or(|tie| {
-                    usize::from(tie.relation) < schema.relations().len() && {
-                        let (tails, heads) = schema.table_shape(tie.relation);
-                        let (others, own) = if tie.head { (tails, heads) } else { (heads, tails) };
-                        (tie.label as usize) < others && tie.slopes.len() == own && tie.constants.len() == own
+                && term.as_ref().is_none_or(|term| {
+                    usize::from(term.relation) < schema.relations().len() && {
+                        let (tails, heads) = schema.table_shape(term.relation);
+                        let (others, own) = if term.head { (tails, heads) } else { (heads, tails) };
+                        (term.label as usize) < others
+                            && term.slopes.len() == own
+                            && term.constants.len() == own
                     }
                 })
         })
@@ -105,7 +68,7 @@ impl Model for BrfModel {
         if x.data().schema() != self.map.schema() {
             return Err(Error::data("the model was made for other channels or labels than the data have"));
         }
-        Ok(Box::new(Bound {
+        Ok(Box::new(BoundBrf {
             model: self,
             x,
             tables: RelationTables::new(&self.map),
@@ -119,33 +82,33 @@ impl Model for BrfModel {
         if self.fits() { Ok(()) } else { Err(Error::data("the rounds of the model do not fit its features")) }
     }
 
-    /// What each round looked at, with the largest value or slope.
+    /// Reports the attribute and the relation of each round, with the largest value or slope.
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
-        let (links, schema) = (self.map.state(), self.map.schema());
+        let (features, schema) = (self.map.state(), self.map.schema());
         let largest = |values: &[f64]| values.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
-        let steps = (1..).zip(&self.steps).flat_map(|(round, BoostedRound { looks, values, tie })| {
-            let local = match *looks {
+        let steps = (1..).zip(&self.steps).flat_map(|(round, BoostedRound { question, values, term })| {
+            let local = match *question {
                 Question::Attribute { attribute, .. } => {
-                    let name = self.attributes.name(attribute as usize, links);
+                    let name = self.attributes.name(attribute as usize, features);
                     Some((format!("round {round}: {name}"), largest(values)))
                 }
                 Question::Relation { .. } | Question::Nothing { .. } => None,
             };
-            let tie = tie.as_ref().map(|tie| {
-                let name = &schema.relations()[usize::from(tie.relation)].name;
+            let term = term.as_ref().map(|term| {
+                let name = &schema.relations()[usize::from(term.relation)].name;
                 (
-                    format!("round {round}: {name}, {}", if tie.head { "heads" } else { "tails" }),
-                    largest(&tie.slopes),
+                    format!("round {round}: {name}, {}", if term.head { "heads" } else { "tails" }),
+                    largest(&term.slopes),
                 )
             });
-            local.into_iter().chain(tie)
+            local.into_iter().chain(term)
         });
         steps.take(top).for_each(|(name, value)| out(&name, value));
     }
 }
 
-/// A model and the corpus on whose sequences it is replayed.
-struct Bound<'a> {
+/// A boosted random field bound to a dataset.
+struct BoundBrf<'a> {
     model: &'a BrfModel,
     x: &'a EncodedDataset,
     tables: RelationTables,
@@ -160,11 +123,12 @@ struct Buffer {
     outcomes: Vec<u32>, // [rounds × nodes]
 }
 
-impl BoundModel for Bound<'_> {
+impl BoundModel for BoundBrf<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let Bound { model: BrfModel { map, attributes, steps }, x, .. } = self;
+        let BoundBrf { model: BrfModel { map, attributes, steps }, x, .. } = self;
         let (shape, start) = (x.data().shape(i), x.data().range(i).start);
-        let (mut row, n_nodes) = (Row::new(attributes), shape.n_nodes());
+        let mut row = Row::new(attributes);
+        let n_nodes = shape.n_nodes();
         let Buffer { node, beliefs, outcomes } = scratch.get();
         node.clear();
         node.resize(shape.node_offset(n_nodes), 0.0);
@@ -173,30 +137,30 @@ impl BoundModel for Bound<'_> {
         for n in 0..n_nodes {
             row.read(attributes.row(x, start + n));
             for (round, step) in steps.iter().enumerate() {
-                if let Question::Attribute { attribute, cut } = step.looks {
+                if let Question::Attribute { attribute, cut } = step.question {
                     outcomes[round * n_nodes + n] = outcome(row.bin(attribute), cut) as u32;
                 }
             }
         }
-        for (round, BoostedRound { looks, values, tie }) in steps.iter().enumerate() {
+        for (round, BoostedRound { question, values, term }) in steps.iter().enumerate() {
             beliefs.copy_from_slice(node);
             for n in 0..n_nodes {
                 let range = shape.node_offset(n)..shape.node_offset(n + 1);
                 log_loss(&mut beliefs[range.clone()], 0);
                 beliefs[range.start] += 1.0;
                 let kind = |a: u32| attributes.kind(a as usize, map.state());
-                if matches!(*looks, Question::Attribute { attribute, .. } if kind(attribute) == shape.kind(n))
+                if matches!(*question, Question::Attribute { attribute, .. } if kind(attribute) == shape.kind(n))
                 {
-                    let at = outcomes[round * n_nodes + n] as usize * range.len();
-                    node[range].iter_mut().zip(&values[at..]).for_each(|(score, value)| *score += value);
+                    let start = outcomes[round * n_nodes + n] as usize * range.len();
+                    node[range].iter_mut().zip(&values[start..]).for_each(|(score, value)| *score += value);
                 }
             }
-            if let Some(tie) = tie {
-                for_each_count(&shape, tie.relation, tie.head, tie.label as usize, beliefs, |n, m| {
-                    tie.add(m, &mut node[shape.node_offset(n)..shape.node_offset(n + 1)]);
+            if let Some(term) = term {
+                for_each_count(&shape, term.relation, term.head, term.label as usize, beliefs, |n, m| {
+                    term.add(m, &mut node[shape.node_offset(n)..shape.node_offset(n + 1)]);
                 });
             }
         }
-        Potentials::new(shape, node, self.tables.of(&self.relations[i]))
+        Potentials::new(shape, node, self.tables.tables(&self.relations[i]))
     }
 }

@@ -4,49 +4,51 @@ use crf_core::{
 };
 use rayon::prelude::*;
 
-use crate::boosting::gradient_tree_boosting::loss::{BoostingLoss, Leaf, View};
+use crate::boosting::gradient_tree_boosting::loss::{BoostingLoss, Leaf, TreeView};
 use crate::boosting::trees::{Attributes, Cells, Place, Row, Tree};
 use crate::objectives::labels::{all_labels, refuse_foreign};
 
-/// Scores of all pairs of labels take no more bytes than this.
-const MOST_MEMORY: usize = 16 << 30;
+/// Maximum size in bytes of the scores of all pairs of labels.
+const MAX_BYTES: usize = 16 << 30;
 
-/// −log p(Y | X) of chains with scores F_t(y′, y) of their own at every position, whose slopes are
-/// P(y_{t−1} = y′, y_t = y | X) − 1[y_{t−1} = y′, y_t = y].
+/// Loss −log p(Y | X) of chains with scores F_t(y′, y) of their own at every position. Its gradient
+/// is P(y_{t−1} = y′, y_t = y | X) − 1[y_{t−1} = y′, y_t = y].
 ///
-/// Nearly all of L² pairs have next to no probability, and so neither slope nor curvature: those that [`Leaf::negligible`] allows are
-/// left out of the least-squares problems, unless they are true.
+/// Nearly all of the L² pairs have next to no probability, and so neither slope nor curvature:
+/// those that [`Leaf::negligible`] allows are omitted from the least-squares problems, unless they
+/// are true.
 pub(crate) struct LikelihoodLoss<'a> {
-    view: View<'a>,
+    view: TreeView<'a>,
     inference: &'a dyn Inference,
     forbidden: Option<&'a Forbidden>,
-    asks: bool, // whether scores depend on the label before
-    least: f64, // the probability from which on a pair of labels matters
+    asks: bool, // true if scores depend on the previous label
+    least: f64, // minimum probability of a pair of labels that is not negligible
     truth: Vec<Label>,
     chains: Vec<Chain>, // [sequences]
-    starts: Vec<usize>, // of tables
-    numbers: Vec<u32>,  // of tables
+    starts: Vec<usize>, // offsets of tables
+    numbers: Vec<u32>,  // indices of tables
     zeros: Vec<f64>,    // the table that ties nothing
 }
 
 /// Scores and probabilities of one sequence.
 struct Chain {
-    node: Vec<f64>,   // [T × L] what does not depend on the label before
-    tables: Vec<f64>, // [T − 1 × L × L] what does: label before, then label
+    node: Vec<f64>,   // [T × L] scores that do not depend on the previous label
+    tables: Vec<f64>, // [T − 1 × L × L] scores that do: previous label, then label
     p_node: Vec<f32>, // [T × L]
     pairs: Pairs,
     loss: f64,
 }
 
-/// The probabilities of the pairs of labels that matter, by edge, label, and label before.
+/// Probabilities of the pairs of labels that are not negligible, by edge, label, and previous
+/// label.
 #[derive(Default)]
 struct Pairs {
     starts: Vec<u32>,        // [(T − 1)·L + 1]
-    values: Vec<(u16, f32)>, // label before, and the probability of both
+    values: Vec<(u16, f32)>, // previous label, and the probability of both
 }
 
 impl Pairs {
-    /// Adds those of an edge that are true or have at least so much probability.
+    /// Adds the pairs of an edge that are true or have at least the probability `least`.
     fn read(&mut self, beliefs: &[f64], n: usize, truth: [Label; 2], least: f64) {
         for k in 0..n {
             for (before, row) in (0..).zip(beliefs.chunks_exact(n)) {
@@ -58,10 +60,10 @@ impl Pairs {
         }
     }
 
-    /// Those of label `k` at the head of edge `e`.
-    fn of(&self, e: usize, k: usize, n: usize) -> &[(u16, f32)] {
-        let at = e * n + k;
-        &self.values[self.starts[at] as usize..self.starts[at + 1] as usize]
+    /// Pairs of label `k` at the head of edge `e`.
+    fn of_label(&self, e: usize, k: usize, n: usize) -> &[(u16, f32)] {
+        let start = e * n + k;
+        &self.values[self.starts[start] as usize..self.starts[start + 1] as usize]
     }
 }
 
@@ -76,7 +78,7 @@ struct WorkerMemory {
 }
 
 impl<'a> LikelihoodLoss<'a> {
-    /// The training data of a problem with all scores 0.
+    /// The training data of a problem, with all scores 0.
     pub(crate) fn new(
         problem: &Problem<'a>,
         attributes: &'a Attributes,
@@ -91,8 +93,8 @@ impl<'a> LikelihoodLoss<'a> {
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
         let size = if asks { n_labels * n_labels } else { 0 };
         let bytes = data.n_positions().saturating_mul(size * size_of::<f64>());
-        if bytes > MOST_MEMORY {
-            let (need, most) = (bytes >> 30, MOST_MEMORY >> 30);
+        if bytes > MAX_BYTES {
+            let (need, most) = (bytes >> 30, MAX_BYTES >> 30);
             let want = format!(
                 "`pseudo-likelihood`, since scores of all pairs of labels need {need} GiB, above {most}"
             );
@@ -115,7 +117,7 @@ impl<'a> LikelihoodLoss<'a> {
         let chains = (0..data.len()).map(chain).collect::<Result<_>>()?;
         let Problem { inference, forbidden, .. } = *problem;
         Ok(LikelihoodLoss {
-            view: View { attributes, x, n_labels },
+            view: TreeView { attributes, x, n_labels },
             inference,
             forbidden,
             asks,
@@ -216,7 +218,7 @@ impl BoostingLoss for LikelihoodLoss<'_> {
                     out.push(self.view.none(), weight * slope, weight * leaf.weight(slope, p));
                 }
                 Some(e) => {
-                    for &(before, p) in chain.pairs.of(e, k, n) {
+                    for &(before, p) in chain.pairs.of_label(e, k, n) {
                         let p = f64::from(p);
                         let slope = f64::from(u8::from(is_k && truth[e] == u32::from(before))) - p;
                         out.push(before, weight * slope, weight * leaf.weight(slope, p));

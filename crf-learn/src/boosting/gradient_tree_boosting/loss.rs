@@ -4,34 +4,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::boosting::trees::{Attributes, Cells, Row, Tree};
 
-/// Scores F(y′, y) of all positions of a corpus, what is lost with them, and where they should go.
+/// A loss over per-position scores F(y′, y), with its functional gradient.
 ///
-/// The label before the first position, and that before any position where trees may not ask for it, is one behind all labels.
+/// The previous label of a first position, and of any position if trees may not ask for it, has the
+/// index one past all labels.
 pub(crate) trait BoostingLoss: Send + Sync {
     /// Adds the trees of a round, one for each label.
     fn add(&mut self, trees: &[Tree]);
-    /// The loss with the present scores, after which [`BoostingLoss::cells`] tells its slopes.
+    /// Loss under the present scores; [`BoostingLoss::cells`] then has its gradient.
     fn evaluate(&mut self) -> Result<f64>;
-    /// The least-squares problem for the tree of label `k`, of the positions that are `sampled`.
+    /// Least-squares problem for the tree of label `k`, over the positions that are `sampled`.
     fn cells(&self, k: usize, sampled: &[bool], leaf: Leaf, out: &mut Cells);
 }
 
-/// How the values of leaves follow from the slopes of the loss.
+/// Values of leaves, given the gradient of the loss.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Leaf {
-    /// A Newton step: the sum of slopes divided by that of curvatures p(1 − p), which is the curvature where a single score
-    /// moves and at least the true one where several do. A true label, or pair, that has next to no probability has next to
-    /// no curvature either, and a step there would go much too far; so curvatures count at least a quarter of their slopes,
-    /// as no response of LogitBoost is above 4 (Friedman, Hastie & Tibshirani 2000, §4.1).
+    /// Newton step: the sum of slopes divided by that of curvatures p(1 − p), which is the
+    /// curvature if a single score moves and at least the true one if several do. A true label, or
+    /// pair, with next to no probability has next to no curvature either, and a step there would go
+    /// much too far; so curvatures count at least a quarter of their slopes, as no response of
+    /// LogitBoost is above 4 (Friedman, Hastie & Tibshirani 2000, §4.1).
     #[default]
     Newton,
-    /// The mean of slopes, as on the poster.
+    /// Mean of the slopes, as on the poster.
     Mean,
 }
 
 impl Leaf {
-    /// How much a cell with the given slope counts, whose pair of labels has probability `p`.
+    /// Weight of a cell with the given slope, whose pair of labels has probability `p`.
     #[inline]
     pub(crate) fn weight(self, slope: f64, p: f64) -> f64 {
         match self {
@@ -40,7 +42,7 @@ impl Leaf {
         }
     }
 
-    /// The share of probability that pairs of labels at a position may have together and be left out: none where each of them
+    /// Total probability of the pairs of labels at a position that may be omitted; 0 if every cell
     /// counts the same, whatever its probability.
     pub(crate) fn negligible(self) -> f64 {
         match self {
@@ -50,27 +52,28 @@ impl Leaf {
     }
 }
 
-/// What evaluating trees needs beside them.
+/// Everything that evaluating trees needs beside them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct View<'a> {
+pub(crate) struct TreeView<'a> {
     pub(crate) attributes: &'a Attributes,
     pub(crate) x: &'a EncodedDataset,
     pub(crate) n_labels: usize,
 }
 
-impl View<'_> {
-    /// Reads position `t` of all positions.
+impl TreeView<'_> {
+    /// Reads position `t` of the dataset.
     pub(crate) fn read(&self, t: usize, row: &mut Row) {
         row.read(self.attributes.row(self.x, t));
     }
 
-    /// What stands for no label before.
+    /// Index that stands for no previous label.
     pub(crate) fn none(&self) -> u16 {
         self.n_labels as u16
     }
 
-    /// Adds what a tree says at the position that was read to a column of scores: those of label `k` after each of the labels
-    /// `previous`. What holds for all of them is added to `each` alone.
+    /// Adds the values of a tree at the position that was read to a column of scores: those of
+    /// label `k` after each of the labels `previous`. A value that holds for all of them is added
+    /// to `each` alone.
     #[inline]
     pub(crate) fn add(
         &self,
@@ -103,7 +106,7 @@ mod tests {
     use crf_testing::runs::INFERENCE;
     use rand::RngExt as _;
 
-    /// A functional whose scores can be moved one by one.
+    /// A loss whose scores can be moved one by one.
     trait Movable: BoostingLoss {
         fn shift(&mut self, i: usize, t: usize, before: u16, now: usize, by: f64);
     }
@@ -126,7 +129,7 @@ mod tests {
         Encoded::new(r#"["transition", {"state": "value"}]"#, data(&draw))
     }
 
-    /// All scores that there are: sequence, position, label before, label.
+    /// All scores as (sequence, position, previous label, label).
     fn scores(encoded: &Encoded, asks: bool) -> Vec<(usize, usize, u16, usize)> {
         let data = encoded.corpus.data();
         let positions = (0..data.len()).flat_map(|i| (0..data.range(i).len()).map(move |t| (i, t)));
@@ -135,28 +138,29 @@ mod tests {
         pairs.flat_map(|(i, t, before)| (0..LABELS).map(move |k| (i, t, before, k))).collect()
     }
 
-    /// Moves all scores at random, and gives the slopes and what central differences say they should be.
-    fn slopes(mut of: impl Movable, encoded: &Encoded, asks: bool) -> Vec<(f64, f64)> {
-        let (data, mut rng) = (encoded.corpus.data(), Seed::new(3).rng());
+    /// Moves all scores at random, and returns pairs of gradient and central difference.
+    fn slopes(mut loss: impl Movable, encoded: &Encoded, asks: bool) -> Vec<(f64, f64)> {
+        let data = encoded.corpus.data();
+        let mut rng = Seed::new(3).rng();
         let scores = scores(encoded, asks);
         for &(i, t, before, now) in &scores {
-            of.shift(i, t, before, now, 2.0 * rng.random::<f64>() - 1.0);
+            loss.shift(i, t, before, now, 2.0 * rng.random::<f64>() - 1.0);
         }
         let sampled = vec![true; data.n_positions()];
-        of.evaluate().unwrap();
+        loss.evaluate().unwrap();
         let mut cells: Vec<Cells> = vec![Cells::default(); LABELS];
-        cells.iter_mut().enumerate().for_each(|(k, cells)| of.cells(k, &sampled, Leaf::Newton, cells));
+        cells.iter_mut().enumerate().for_each(|(k, cells)| loss.cells(k, &sampled, Leaf::Newton, cells));
         let h = 1e-4;
         let mut both = Vec::new();
         for (i, t, before, now) in scores {
             let (cells, position) = (&cells[now], data.range(i).start + t);
-            let mut at = cells.starts[position]..cells.starts[position + 1];
-            let g = at.find(|&c| cells.previous[c] == before).map_or(0.0, |c| f64::from(cells.g[c]));
+            let mut range = cells.starts[position]..cells.starts[position + 1];
+            let g = range.find(|&c| cells.previous[c] == before).map_or(0.0, |c| f64::from(cells.g[c]));
             let [above, below] = [h, -2.0 * h].map(|by| {
-                of.shift(i, t, before, now, by);
-                of.evaluate().unwrap()
+                loss.shift(i, t, before, now, by);
+                loss.evaluate().unwrap()
             });
-            of.shift(i, t, before, now, h);
+            loss.shift(i, t, before, now, h);
             both.push((g, (below - above) / (2.0 * h)));
         }
         both

@@ -7,15 +7,15 @@ use crf_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::boosting::gradient_tree_boosting::loss::View;
+use crate::boosting::gradient_tree_boosting::loss::TreeView;
 use crate::boosting::trees::{Attributes, Node, Row, Test, Tree};
 
-/// A chain whose scores F(y′, y, X) are sums of regression trees, some for each label y.
+/// A chain whose scores F(y′, y, X) are sums of regression trees, several for each label y.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeModel {
     map: Arc<FeatureMap>,
     attributes: Attributes,
-    asks: bool,       // whether trees may ask for the label before
+    asks: bool,       // true if trees may ask for the previous label
     trees: Vec<Tree>, // [rounds × labels]
 }
 
@@ -28,18 +28,18 @@ impl TreeModel {
         self.map.schema().n_labels(0)
     }
 
-    /// Every leaf as the conjunction that leads to it, equal ones of several trees together.
+    /// All leaves as conjunctions of questions, with the sum of the values of equal ones.
     ///
-    /// With these as features the model is a log-linear one (Dietterich & Ashenfelter's "sum of regression trees is equivalent
-    /// to CRF").
+    /// With these as features the model is a log-linear one (Dietterich & Ashenfelter: "sum of
+    /// regression trees is equivalent to CRF").
     fn conjunctions(&self) -> Vec<(String, f64)> {
         let labels = self.map.schema().labels();
         let mut sums: HashMap<String, f64> = HashMap::new();
         for (number, tree) in self.trees.iter().enumerate() {
             let label = format!("y={}", labels.name((number % self.n_labels()) as u32));
             let mut paths = vec![(0, label)];
-            while let Some((at, path)) = paths.pop() {
-                match tree.nodes[at] {
+            while let Some((node, path)) = paths.pop() {
+                match tree.nodes[node] {
                     Node::Leaf(value) => *sums.entry(path).or_default() += value,
                     Node::Split { attribute, test, left, .. } => {
                         for (next, yes) in [(left as usize, true), (left as usize + 1, false)] {
@@ -57,18 +57,18 @@ impl TreeModel {
         all
     }
 
-    /// A question with its answer.
+    /// A question with its answer, in words.
     fn words(&self, tree: &Tree, attribute: usize, test: Test, yes: bool) -> String {
-        let (links, labels) = (self.map.state(), self.map.schema().labels());
-        let before = attribute == self.attributes.len();
+        let (features, labels) = (self.map.state(), self.map.schema().labels());
+        let is_previous = attribute == self.attributes.len();
         if let Test::Below(cut) = test {
-            return self.attributes.below(attribute, cut, yes, links);
+            return self.attributes.below(attribute, cut, yes, features);
         }
-        let n_values = if before { labels.len() + 1 } else { self.attributes.n_bins(attribute) };
+        let n_values = if is_previous { labels.len() + 1 } else { self.attributes.n_bins(attribute) };
         let chosen = (0..n_values as u32).filter(|&bin| tree.passes(test, bin));
         let names: Vec<String> = chosen
             .map(|bin| match bin {
-                _ if !before => self.attributes.symbol(attribute, bin, links).to_owned(),
+                _ if !is_previous => self.attributes.symbol(attribute, bin, features).to_owned(),
                 bin if (bin as usize) < labels.len() => format!("y'={}", labels.name(bin)),
                 _ => "first".to_owned(),
             })
@@ -80,7 +80,7 @@ impl TreeModel {
         }
     }
 
-    /// How much the questions about each attribute gained.
+    /// Total gain of the questions about each attribute.
     fn importances(&self) -> Vec<(String, f64)> {
         let mut gains = vec![0.0; self.attributes.len() + 1];
         for node in self.trees.iter().flat_map(|tree| &tree.nodes) {
@@ -108,10 +108,10 @@ impl Model for TreeModel {
                 "the trees were grown for other channels, labels or graphs than the data have",
             ));
         }
-        let view = View { attributes: &self.attributes, x, n_labels: self.n_labels() };
+        let view = TreeView { attributes: &self.attributes, x, n_labels: self.n_labels() };
         let longest = (0..x.len()).map(|i| x.data().range(i).len()).max().unwrap_or(0);
         let size = view.n_labels * view.n_labels;
-        Ok(Box::new(Bound {
+        Ok(Box::new(BoundTrees {
             model: self,
             view,
             starts: (0..=longest.max(1)).map(|e| e * size).collect(),
@@ -131,24 +131,24 @@ impl Model for TreeModel {
         Err(Error::data("a tree of the model leads nowhere"))
     }
 
-    /// What the questions about attributes gained, and then the leaves as conjunctions with their values.
+    /// Reports the gains of attributes, then the leaves as conjunctions with their values.
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
         let all = self.importances().into_iter().chain(self.conjunctions());
         all.take(top).for_each(|(name, value)| out(&name, value));
     }
 }
 
-/// A model and the corpus whose sequences are scored.
-struct Bound<'a> {
+/// A tree model bound to a dataset.
+struct BoundTrees<'a> {
     model: &'a TreeModel,
-    view: View<'a>,
+    view: TreeView<'a>,
     starts: Vec<usize>,
     numbers: Vec<u32>,
     zeros: Vec<f64>,
     version: u64, // of the zeros
 }
 
-/// Memory for one sequence's potentials.
+/// Memory for the potentials of one sequence.
 #[derive(Debug, Default)]
 struct Buffer {
     node: Vec<f64>,
@@ -156,9 +156,9 @@ struct Buffer {
     labels: Vec<u16>,
 }
 
-impl BoundModel for Bound<'_> {
+impl BoundModel for BoundTrees<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let Bound { model, view, .. } = self;
+        let BoundTrees { model, view, .. } = self;
         let (shape, n) = (view.x.data().shape(i), view.n_labels);
         let size = n * n;
         let mut row = Row::new(view.attributes);

@@ -1,31 +1,32 @@
 use crf_core::{Label, Problem, Result};
 use rayon::prelude::*;
 
-use crate::boosting::gradient_tree_boosting::loss::{BoostingLoss, Leaf, View};
+use crate::boosting::gradient_tree_boosting::loss::{BoostingLoss, Leaf, TreeView};
 use crate::boosting::trees::{Attributes, Cells, Place, Row, Tree};
 use crate::objectives::labels::{all_labels, refuse_foreign};
 use crate::objectives::pseudo_likelihood::log_loss;
 
-/// −Σ_t log p(y_t | y_{t−1}, y_{t+1}, X), or −Σ_t log p(y_t | y_{t−1}, X), of chains with scores F_t(y′, y) of their own at every
-/// position.
+/// Loss −Σ_t log p(y_t | y_{t−1}, y_{t+1}, X), or −Σ_t log p(y_t | y_{t−1}, X), of chains with
+/// scores F_t(y′, y) of their own at every position.
 ///
-/// Only scores with a true label at one of both sides matter: 2·L of L² at each position. With P_t(k) = p(y_t = k | y_{t−1},
-/// y_{t+1}, X), the slope of F_t(y′, k) is 1[y′ = y_{t−1}] (P_t(k) − 1[k = y_t]), and where k = y_t also P_{t−1}(y′) −
-/// 1[y′ = y_{t−1}], since F_t(y_{t−1}, y_t) is part of the patch of t − 1 too, if patches look ahead.
+/// Only scores with a true label on at least one side matter: 2·L of L² at each position. With
+/// P_t(k) = p(y_t = k | y_{t−1}, y_{t+1}, X), the slope of F_t(y′, k) is 1[y′ = y_{t−1}] (P_t(k) −
+/// 1[k = y_t]), and where k = y_t also P_{t−1}(y′) − 1[y′ = y_{t−1}], since F_t(y_{t−1}, y_t) is
+/// also part of the patch of t − 1, if patches look ahead.
 pub(crate) struct PseudoLikelihoodLoss<'a> {
-    view: View<'a>,
+    view: TreeView<'a>,
     asks: bool,
     ahead: Ahead,
     truth: Vec<Label>,
     chains: Vec<Chain>, // [sequences]
 }
 
-/// What the label behind is to a patch.
+/// Use of the next label in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ahead {
-    /// Known, as the one before is.
+    /// Known, as the previous one is.
     Known,
-    /// The same, with slopes of the first part alone, as on Dietterich and Ashenfelter's poster.
+    /// Known, with slopes of the first part alone, as on the poster of Dietterich and Ashenfelter.
     Poster,
     /// Unknown.
     Unknown,
@@ -40,7 +41,7 @@ struct Chain {
 }
 
 impl<'a> PseudoLikelihoodLoss<'a> {
-    /// The training data of a problem with all scores 0.
+    /// The training data of a problem, with all scores 0.
     pub(crate) fn new(
         problem: &Problem<'a>,
         attributes: &'a Attributes,
@@ -56,7 +57,7 @@ impl<'a> PseudoLikelihoodLoss<'a> {
             Chain { into: vec![0.0; len], from: vec![0.0; len], p: vec![0.0; len], loss: 0.0 }
         };
         let chains = (0..x.len()).map(chain).collect();
-        Ok(PseudoLikelihoodLoss { view: View { attributes, x, n_labels }, asks, ahead, truth, chains })
+        Ok(PseudoLikelihoodLoss { view: TreeView { attributes, x, n_labels }, asks, ahead, truth, chains })
     }
 
     #[cfg(test)]
@@ -117,7 +118,7 @@ impl BoostingLoss for PseudoLikelihoodLoss<'_> {
                     scores.iter_mut().zip(next).for_each(|(score, next)| *score += next);
                 }
                 chain.loss += data.weight(i) * log_loss(scores, truth[t]);
-                // What is left of scores are slopes: probabilities, less 1 for the truth.
+                // The scores are now slopes: probabilities, minus 1 for the truth.
                 scores[truth[t] as usize] += 1.0;
                 chain.p[t * n..(t + 1) * n]
                     .iter_mut()

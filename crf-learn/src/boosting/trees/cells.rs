@@ -1,18 +1,18 @@
 use crf_core::{Dataset, Label};
 
-/// A weighted least-squares problem, cell by cell: at a position and for a label before, a tree is to come near g/h, and the
-/// difference counts h times.
+/// Weighted least-squares problem of a tree, cell by cell: at a position and for a previous label,
+/// the tree shall come near g/h, and the squared difference has the weight h.
 ///
-/// Numbers are kept in single precision, and summed in double.
+/// Numbers are stored in single precision, and summed in double.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cells {
     pub(crate) starts: Vec<usize>, // [positions + 1]
-    pub(crate) previous: Vec<u16>, // the label before
+    pub(crate) previous: Vec<u16>, // previous label
     pub(crate) g: Vec<f32>,        // minus the slope of the loss
-    pub(crate) h: Vec<f32>,        // its curvature, or how much the cell counts
+    pub(crate) h: Vec<f32>,        // curvature of the loss, or weight of the cell
 }
 
-/// A position for which cells are wanted.
+/// A position that cells are wanted for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) sequence: usize,
@@ -28,7 +28,7 @@ impl Default for Cells {
 }
 
 impl Cells {
-    /// Forgets all cells.
+    /// Removes all cells.
     pub(crate) fn clear(&mut self) {
         self.starts.truncate(1);
         self.previous.clear();
@@ -36,7 +36,7 @@ impl Cells {
         self.h.clear();
     }
 
-    /// Puts new cells in place of all others: calls `f` with every position that is `sampled`, for it to push some.
+    /// Replaces all cells: calls `f` with every position that is `sampled`, for it to push some.
     pub(crate) fn fill(
         &mut self,
         data: &Dataset,
@@ -69,7 +69,7 @@ impl Cells {
         self.starts.push(self.g.len());
     }
 
-    /// How many positions were closed.
+    /// Number of closed positions.
     pub(crate) fn n_positions(&self) -> usize {
         self.starts.len() - 1
     }

@@ -3,56 +3,56 @@ use rayon::prelude::*;
 use super::histogram::{Sum, Weighing};
 use super::{Attributes, Binned, Cells, Node, Row, Test, Tree};
 
-/// Entries below which attributes are not worth sharing out to threads.
-const SMALLEST: usize = 100_000;
-/// How many parts attributes are shared out to.
+/// Minimum number of entries for searching attributes on several threads.
+const MIN_PARALLEL_ENTRIES: usize = 100_000;
+/// Number of parts that attributes are split into for threads.
 const PARTS: usize = 8;
-/// A cell that is in no open node any more.
+/// Mark of a cell that is in no open node any more.
 const DONE: u32 = u32::MAX;
 
-/// Fits trees to cells, level by level.
+/// Grower: fits trees to cells, level by level.
 ///
-/// A level costs one pass over the cells and one over the bins of their positions, whatever the number of its nodes. What a
-/// node's cells at one position have in common is summed first, so that only the question about the label before looks at
-/// every cell.
+/// A level costs one pass over the cells and one over the bins of their positions, whatever the
+/// number of its nodes. The cells of a node at one position are summed first, so that only the
+/// question about the previous label looks at every cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grower<'a> {
     pub(crate) attributes: &'a Attributes,
     pub(crate) binned: &'a Binned,
-    /// How many values the label before has; 0 when trees may not ask for it.
+    /// Number of values of the previous label; 0 if trees may not ask for it.
     pub(crate) n_previous: usize,
     pub(crate) weighing: Weighing,
-    /// How many questions lead to a leaf at most.
+    /// Maximum number of questions on the way to a leaf.
     pub(crate) depth: u32,
-    /// How many leaves there are at most.
+    /// Maximum number of leaves.
     pub(crate) leaves: usize,
 }
 
-/// What growing a tree needs, kept from one to the next.
+/// Memory for growing a tree, kept from tree to tree.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) cells: Cells,
     row: Option<Row>,
-    open: Vec<u32>,         // [cells] the open node that a cell is in
+    open: Vec<u32>,         // [cells] open node of each cell
     sum_starts: Vec<usize>, // [positions + 1]
-    sums: Vec<(u32, Sum)>,  // open node and what it has at a position
-    last: Vec<usize>,       // [open nodes] its latest entry in `sums`
+    sums: Vec<(u32, Sum)>,  // open node, and its sum at a position
+    last: Vec<usize>,       // [open nodes] latest entry in `sums`
     totals: Vec<Sum>,       // [open nodes]
-    before: Vec<Sum>,       // [open nodes × labels before]
-    parts: Vec<Lane>,
+    by_previous: Vec<Sum>,  // [open nodes × previous labels]
+    parts: Vec<PartSplits>,
     order: Vec<u32>,
 }
 
-/// The best splits among some of the attributes.
+/// Best splits among some of the attributes.
 #[derive(Debug, Default)]
-struct Lane {
+struct PartSplits {
     bins: Vec<Sum>, // [open nodes × bins]
     order: Vec<u32>,
     set: Vec<u64>,
     best: Vec<Candidate>, // [open nodes]
 }
 
-/// How a node could be split.
+/// A possible split of a node.
 #[derive(Debug, Clone, Default)]
 struct Candidate {
     gain: f64,
@@ -62,7 +62,7 @@ struct Candidate {
     left: Sum,
 }
 
-impl Lane {
+impl PartSplits {
     fn start(&mut self, n_open: usize) {
         self.best.resize_with(n_open.max(self.best.len()), Candidate::default);
         self.best[..n_open].iter_mut().for_each(|best| best.gain = 0.0);
@@ -94,14 +94,16 @@ impl Lane {
 }
 
 impl Grower<'_> {
-    /// The tree that comes nearest to the cells in memory by questions about some of the attributes.
+    /// Grows the tree that comes nearest to the cells in memory by questions about the attributes
+    /// `asked`.
     ///
     /// `shrinkage` multiplies its values.
     pub(crate) fn grow(&self, asked: &[u32], shrinkage: f64, memory: &mut Memory) -> Tree {
         let mut tree = Tree::constant(0.0);
         memory.open.clear();
         memory.open.resize(memory.cells.g.len(), 0);
-        let (mut open, mut n_leaves) = (vec![0_u32], 1);
+        let mut open = vec![0_u32];
+        let mut n_leaves = 1;
         for level in 0..=self.depth {
             self.sum_up(open.len(), memory);
             if level == 0 {
@@ -142,17 +144,17 @@ impl Grower<'_> {
         tree
     }
 
-    /// Sums the cells of each position by open node, and those of each open node by the label before.
+    /// Sums the cells of each position by open node, and those of each open node by previous label.
     fn sum_up(&self, n_open: usize, memory: &mut Memory) {
-        let Memory { cells, open, sum_starts, sums, last, totals, before, .. } = memory;
+        let Memory { cells, open, sum_starts, sums, last, totals, by_previous, .. } = memory;
         sum_starts.clear();
         sums.clear();
         last.clear();
         last.resize(n_open, usize::MAX);
         totals.clear();
         totals.resize(n_open, Sum::default());
-        before.clear();
-        before.resize(n_open * self.n_previous, Sum::default());
+        by_previous.clear();
+        by_previous.resize(n_open * self.n_previous, Sum::default());
         for t in 0..cells.n_positions() {
             let start = sums.len();
             sum_starts.push(start);
@@ -162,16 +164,16 @@ impl Grower<'_> {
                     continue;
                 }
                 let sum = Sum { g: f64::from(cells.g[c]), h: f64::from(cells.h[c]) };
-                // An entry of an earlier position is none of this one.
-                let at = last[o as usize];
-                if at < start || at == usize::MAX {
+                // The latest entry may be one of an earlier position.
+                let entry = last[o as usize];
+                if entry < start || entry == usize::MAX {
                     last[o as usize] = sums.len();
                     sums.push((o, sum));
                 } else {
-                    sums[at].1.add(sum);
+                    sums[entry].1.add(sum);
                 }
                 if self.n_previous > 0 {
-                    before[o as usize * self.n_previous + usize::from(cells.previous[c])].add(sum);
+                    by_previous[o as usize * self.n_previous + usize::from(cells.previous[c])].add(sum);
                 }
             }
             for &(o, sum) in &sums[start..] {
@@ -183,16 +185,16 @@ impl Grower<'_> {
 
     /// Finds the best split of each open node, and leaves it in the first part.
     fn find_splits(&self, n_open: usize, asked: &[u32], memory: &mut Memory) {
-        let Memory { sum_starts, sums, totals, before, parts, .. } = memory;
+        let Memory { sum_starts, sums, totals, by_previous, parts, .. } = memory;
         let entries: usize = asked.iter().map(|&a| self.binned.column(a as usize).len()).sum();
-        let n_parts = if entries < SMALLEST { 1 } else { PARTS };
-        parts.resize_with(n_parts.max(parts.len()), Lane::default);
+        let n_parts = if entries < MIN_PARALLEL_ENTRIES { 1 } else { PARTS };
+        parts.resize_with(n_parts.max(parts.len()), PartSplits::default);
         let (sum_starts, sums, totals) = (&**sum_starts, &**sums, &**totals);
-        let search = |(part, lane): (usize, &mut Lane)| {
-            lane.start(n_open);
+        let search = |(part, splits): (usize, &mut PartSplits)| {
+            splits.start(n_open);
             let [from, to] = [part, part + 1].map(|part| part * asked.len() / n_parts);
             for &a in &asked[from..to] {
-                self.search(a, sum_starts, sums, totals, lane);
+                self.search(a, sum_starts, sums, totals, splits);
             }
         };
         match &mut parts[..n_parts] {
@@ -200,8 +202,8 @@ impl Grower<'_> {
             many => many.par_iter_mut().enumerate().for_each(search),
         }
         let (first, others) = parts.split_first_mut().expect("there is a part");
-        for lane in &mut others[..n_parts - 1] {
-            for (best, other) in first.best[..n_open].iter_mut().zip(&mut lane.best) {
+        for splits in &mut others[..n_parts - 1] {
+            for (best, other) in first.best[..n_open].iter_mut().zip(&mut splits.best) {
                 if other.gain > best.gain {
                     std::mem::swap(best, other);
                 }
@@ -210,16 +212,23 @@ impl Grower<'_> {
         if self.n_previous > 0 {
             let behind = self.attributes.len() as u32;
             for o in 0..n_open {
-                let bins = &before[o * self.n_previous..(o + 1) * self.n_previous];
+                let bins = &by_previous[o * self.n_previous..(o + 1) * self.n_previous];
                 first.consider(o, behind, bins, totals[o], false, &self.weighing);
             }
         }
     }
 
     /// Considers questions about one attribute at all open nodes.
-    fn search(&self, a: u32, sum_starts: &[usize], sums: &[(u32, Sum)], totals: &[Sum], lane: &mut Lane) {
+    fn search(
+        &self,
+        a: u32,
+        sum_starts: &[usize],
+        sums: &[(u32, Sum)],
+        totals: &[Sum],
+        splits: &mut PartSplits,
+    ) {
         let (n_bins, default) = (self.attributes.n_bins(a as usize), self.attributes.default_bin(a as usize));
-        let mut bins = std::mem::take(&mut lane.bins);
+        let mut bins = std::mem::take(&mut splits.bins);
         bins.clear();
         bins.resize(totals.len() * n_bins, Sum::default());
         for &(t, bin) in self.binned.column(a as usize) {
@@ -231,16 +240,17 @@ impl Grower<'_> {
             let mut listed = Sum::default();
             bins.iter().for_each(|&bin| listed.add(bin));
             bins[default as usize] = totals[o].minus(listed);
-            lane.consider(o, a, bins, totals[o], self.attributes.is_number(a as usize), &self.weighing);
+            splits.consider(o, a, bins, totals[o], self.attributes.is_number(a as usize), &self.weighing);
         }
-        lane.bins = bins;
+        splits.bins = bins;
     }
 
-    /// Moves the cells of nodes that were split to the new nodes, which are numbered in the order of the old ones.
+    /// Moves the cells of split nodes to the new nodes, which are numbered in the order of the old
+    /// ones.
     fn move_on(&self, tree: &Tree, nodes: &[u32], memory: &mut Memory) {
         let Memory { cells, row, open, last, .. } = memory;
         let row = row.get_or_insert_with(|| Row::new(self.attributes));
-        // Which new node the left one of each is.
+        // Index of the left child of each among the new nodes.
         let mut next = 0;
         for (o, &node) in nodes.iter().enumerate() {
             let split = matches!(tree.nodes[node as usize], Node::Split { .. });
@@ -289,7 +299,8 @@ mod tests {
 
     /// Cells with a random target for each label before, or for one of them.
     fn cells(n_positions: usize, seed: u64) -> Cells {
-        let (mut cells, mut rng) = (Cells::default(), Seed::new(seed).rng());
+        let mut cells = Cells::default();
+        let mut rng = Seed::new(seed).rng();
         for _ in 0..n_positions {
             let all = rng.random::<bool>();
             let one = rng.random_range(0..=LABELS);
@@ -306,7 +317,8 @@ mod tests {
 
     /// The value that a tree has for each cell.
     fn values(tree: &Tree, grower: &Grower<'_>, cells: &Cells) -> Vec<f64> {
-        let (mut row, mut values) = (Row::new(grower.attributes), vec![f64::NAN; cells.g.len()]);
+        let mut row = Row::new(grower.attributes);
+        let mut values = vec![f64::NAN; cells.g.len()];
         for t in 0..cells.n_positions() {
             row.read(grower.binned.row(t));
             let range = cells.starts[t]..cells.starts[t + 1];
@@ -410,11 +422,13 @@ mod tests {
                 prop_assert!(n_leaves <= leaves);
                 let cells = &memory.cells;
                 let together = values(&tree, &grower, cells);
-                let (mut row, mut square) = (Row::new(&attributes), 0.0);
+                let mut row = Row::new(&attributes);
+                let mut square = 0.0;
                 for t in 0..n_positions {
                     row.read(binned.row(t));
                     for c in cells.starts[t]..cells.starts[t + 1] {
-                        let (mut alone, mut one) = (f64::NAN, [cells.previous[c]]);
+                        let mut alone = f64::NAN;
+                        let mut one = [cells.previous[c]];
                         tree.walk(&row, attributes.len() as u32, &mut one, &mut |_, value| alone = value);
                         prop_assert_eq!(alone, together[c]);
                         let h = f64::from(cells.h[c]);

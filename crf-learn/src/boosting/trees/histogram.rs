@@ -1,18 +1,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which questions are asked about symbols.
+/// Questions about symbols.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Symbols {
-    /// Whether it is one of a set: the best set there is, found by sorting symbols by their means (Fisher 1958).
+    /// Tests for a set of symbols. The best set is found by sorting symbols by their means (Fisher
+    /// 1958).
     #[default]
     Sets,
-    /// Whether it is a certain one.
+    /// Tests for a single symbol.
     Single,
 }
 
-/// The sums of some cells.
+/// Sums of g and h over some cells.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) g: f64,
@@ -32,47 +33,50 @@ impl Sum {
     }
 }
 
-/// What a leaf is worth.
+/// Settings that the value of a leaf depends on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weighing {
     /// λ of the penalty (λ/2)·value² on each leaf.
     pub(crate) l2: f64,
-    /// The least Σh of a leaf.
+    /// Minimum Σh of a leaf.
     pub(crate) min_weight: f64,
-    /// What is asked about symbols.
+    /// Questions about symbols.
     pub(crate) symbols: Symbols,
 }
 
 impl Weighing {
-    /// The value that minimises Σ h (g/h − value)² + λ·value².
+    /// Value that minimises Σ h (g/h − value)² + λ·value².
     pub(crate) fn value(&self, sum: Sum) -> f64 {
         let weight = sum.h + self.l2;
         if weight > 0.0 { sum.g / weight } else { 0.0 }
     }
 
-    /// By how much that value lowers the sum.
+    /// Decrease of that sum by the best value.
     #[inline]
-    fn worth(&self, sum: Sum) -> f64 {
+    fn decrease(&self, sum: Sum) -> f64 {
         let weight = sum.h + self.l2;
         if weight > 0.0 { sum.g * sum.g / weight } else { 0.0 }
     }
 
-    /// By how much two leaves for `part` and the rest of `all` lower the sum beyond what one for all does; nothing where one
-    /// of them is too light.
+    /// Gain of a split: the decrease by two leaves for `part` and the rest of `all` beyond that by
+    /// one leaf for all. 0 if one of them is too light.
     #[inline]
     pub(crate) fn gain(&self, part: Sum, all: Sum) -> f64 {
         let rest = all.minus(part);
-        // What is left of sums that cancel is rounding.
+        // Sums that nearly cancel are rounding.
         let least = self.min_weight.max(1e-9 * all.h);
         if part.h <= least.next_down() || rest.h <= least.next_down() {
             return 0.0;
         }
-        self.worth(part) + self.worth(rest) - self.worth(all)
+        self.decrease(part) + self.decrease(rest) - self.decrease(all)
     }
 
-    /// The best cut of a number, if any is worth more than `least`: its gain, the bins below, and their sum.
+    /// Best cut of a number, if any gains more than `least`: its gain, the number of bins below,
+    /// and their sum.
     pub(crate) fn best_cut(&self, bins: &[Sum], all: Sum, least: f64) -> Option<(f64, u32, Sum)> {
-        let (mut below, mut best, mut found) = (Sum::default(), least, None);
+        let mut below = Sum::default();
+        let mut best = least;
+        let mut found = None;
         for b in 1..bins.len() {
             below.add(bins[b - 1]);
             let gain = self.gain(below, all);
@@ -83,7 +87,8 @@ impl Weighing {
         found
     }
 
-    /// The best set of a symbol's values, if any is worth more than `least`: its gain and sum. Its bits are written to `set`.
+    /// Best set of values of a symbol, if any gains more than `least`: its gain and sum. Its bits
+    /// are written to `set`.
     ///
     /// The set is the lighter part, so that values never seen here go with most others.
     pub(crate) fn best_set(
@@ -100,24 +105,25 @@ impl Weighing {
         let chosen: (&[u32], Sum) = match self.symbols {
             Symbols::Single => {
                 let mut found = None;
-                for (place, &b) in order.iter().enumerate() {
+                for (index, &b) in order.iter().enumerate() {
                     let gain = self.gain(bins[b as usize], all);
                     if gain > best {
-                        (best, found) = (gain, Some(place));
+                        (best, found) = (gain, Some(index));
                     }
                 }
-                let place = found?;
-                (&order[place..=place], bins[order[place] as usize])
+                let index = found?;
+                (&order[index..=index], bins[order[index] as usize])
             }
             Symbols::Sets => {
                 let mean = |b: &u32| bins[*b as usize].g / bins[*b as usize].h;
                 order.sort_unstable_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
-                let (mut below, mut found) = (Sum::default(), None);
-                for (place, &b) in order.iter().enumerate() {
+                let mut below = Sum::default();
+                let mut found = None;
+                for (index, &b) in order.iter().enumerate() {
                     below.add(bins[b as usize]);
                     let gain = self.gain(below, all);
                     if gain > best {
-                        (best, found) = (gain, Some((place + 1, below)));
+                        (best, found) = (gain, Some((index + 1, below)));
                     }
                 }
                 let (n_below, below) = found?;
@@ -154,19 +160,19 @@ mod tests {
         fn no_set_is_better_than_the_one_found(bins in bins(), min_weight in 0.0..1.0) {
             let weighing = Weighing { l2: 0.0, min_weight, symbols: Symbols::Sets };
             let all = total(&bins);
-            let of = |mask: usize| {
+            let subset = |mask: usize| {
                 let mut part = Sum::default();
                 (0..bins.len()).filter(|b| mask >> b & 1 == 1).for_each(|b| part.add(bins[b]));
                 part
             };
-            let best = (1..(1 << bins.len()) - 1).map(|mask| weighing.gain(of(mask), all)).fold(0.0, f64::max);
+            let best = (1..(1 << bins.len()) - 1).map(|mask| weighing.gain(subset(mask), all)).fold(0.0, f64::max);
             let mut set = Vec::new();
             match weighing.best_set(&bins, all, 1e-12, &mut Vec::new(), &mut set) {
                 // With light leaves forbidden, a set that is no prefix may be better.
                 Some((gain, sum)) => {
                     prop_assert!(gain < best + 1e-9);
                     prop_assert!(min_weight >= 0.1 || gain > best - 1e-9);
-                    let part = of(set[0] as usize);
+                    let part = subset(set[0] as usize);
                     prop_assert!((part.g - sum.g).abs() < 1e-9 && (part.h - sum.h).abs() < 1e-9);
                     prop_assert!(part.h <= all.h / 2.0 + 1e-9);
                 }

@@ -1,8 +1,10 @@
 //! Regression trees over observation functions, fitted by weighted least squares.
 //!
-//! Functions become attributes ([`Attributes`]): numbers cut into bins, and symbols, whose tests exclude each other. A position is
-//! then a sparse row of bins, and a tree asks about one attribute at a time, or about the label before. What a tree is
-//! fitted to are [`Cells`]; [`Grower`] fits it, and [`Tree::walk`] evaluates it for a set of previous labels at once.
+//! Functions become attributes ([`Attributes`]): numbers cut into bins, and symbols, whose tests
+//! exclude each other. A position is then a sparse row of bins, and a tree asks about one attribute
+//! at a time, or about the previous label. Trees are fitted to [`Cells`] by [`Grower`];
+//! [`Tree::walk`] evaluates a tree for a set of previous labels at once. Start with `cells.rs` and
+//! `grow.rs`.
 
 mod attributes;
 mod binned;

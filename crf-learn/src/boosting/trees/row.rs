@@ -1,6 +1,6 @@
 use super::Attributes;
 
-/// The bins of all attributes at one position, spread out for trees to look at.
+/// Bins of all attributes at one position, as a dense row for trees to read.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     bins: Vec<u32>,     // [attributes]
@@ -9,13 +9,13 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A row in which every attribute is in its default bin.
+    /// Creates a row in which every attribute is in its default bin.
     pub(crate) fn new(attributes: &Attributes) -> Self {
         let defaults: Vec<u32> = (0..attributes.len()).map(|a| attributes.default_bin(a)).collect();
         Row { bins: defaults.clone(), defaults, touched: Vec::new() }
     }
 
-    /// Takes on the bins of another position.
+    /// Sets the bins to those of another position.
     pub(crate) fn read(&mut self, entries: impl Iterator<Item = (u32, u32)>) {
         for a in self.touched.drain(..) {
             self.bins[a as usize] = self.defaults[a as usize];
@@ -26,7 +26,7 @@ impl Row {
         }
     }
 
-    /// The bin of attribute `a`.
+    /// Bin of attribute `a`.
     #[inline]
     pub(crate) fn bin(&self, a: u32) -> u32 {
         self.bins[a as usize]

@@ -2,48 +2,49 @@ use serde::{Deserialize, Serialize};
 
 use super::Row;
 
-/// A regression tree; its first node is the root.
+/// Regression tree; its first node is the root.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
-    /// Sets of values, bit by bit, that tests refer to.
+    /// Sets of values that tests refer to, as bits.
     pub(crate) sets: Vec<u64>,
 }
 
-/// A question, or an answer.
+/// Node of a tree: a question or a value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Node {
-    /// The value of the tree.
+    /// Value of the tree.
     Leaf(f64),
-    /// Leads to `left` where the test says yes, and to the node behind it otherwise.
+    /// Leads to the node `left` if the test passes, else to the node after it.
     Split {
-        /// The attribute asked about; that behind the last one is the label before.
+        /// Attribute of the question; the index after the last attribute stands for the previous
+        /// label.
         attribute: u32,
-        /// The question.
+        /// Test of the bin.
         test: Test,
-        /// The number of the first of both nodes.
+        /// Index of the first of both children.
         left: u32,
-        /// By how much the split lowered the weighted squared error.
+        /// Decrease of the weighted squared error by the split.
         gain: f64,
     },
 }
 
-/// A question about a bin.
+/// Test of a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Test {
-    /// Is it below this one?
+    /// Passes bins below this one.
     Below(u32),
-    /// Is it one of the set that starts here?
+    /// Passes bins of the set that starts at this word of `Tree::sets`.
     Among(u32),
 }
 
 impl Tree {
-    /// A tree that knows nothing.
+    /// Creates a tree of one leaf.
     pub(crate) fn constant(value: f64) -> Self {
         Tree { nodes: vec![Node::Leaf(value)], sets: Vec::new() }
     }
 
-    /// The answer to a question.
+    /// Result of a test.
     #[inline]
     pub(crate) fn passes(&self, test: Test, bin: u32) -> bool {
         match test {
@@ -55,31 +56,32 @@ impl Tree {
         }
     }
 
-    /// Evaluates the tree at a position for several labels before: calls `see` with the value and the labels it holds for, which
-    /// are told apart only where the tree asks for them. The labels are put in another order.
+    /// Evaluates the tree at a position for several previous labels: calls `f` with each value and
+    /// the labels it holds for. Labels are separated only where the tree asks for them. Reorders
+    /// the labels.
     pub(crate) fn walk(
         &self,
         row: &Row,
         n_attributes: u32,
         previous: &mut [u16],
-        see: &mut impl FnMut(&[u16], f64),
+        f: &mut impl FnMut(&[u16], f64),
     ) {
-        self.walk_from(0, row, n_attributes, previous, see);
+        self.walk_from(0, row, n_attributes, previous, f);
     }
 
     fn walk_from(
         &self,
-        mut at: usize,
+        mut node: usize,
         row: &Row,
         n_attributes: u32,
         previous: &mut [u16],
-        see: &mut impl FnMut(&[u16], f64),
+        f: &mut impl FnMut(&[u16], f64),
     ) {
         loop {
-            match self.nodes[at] {
-                Node::Leaf(value) => return see(previous, value),
+            match self.nodes[node] {
+                Node::Leaf(value) => return f(previous, value),
                 Node::Split { attribute, test, left, .. } if attribute < n_attributes => {
-                    at = left as usize + usize::from(!self.passes(test, row.bin(attribute)));
+                    node = left as usize + usize::from(!self.passes(test, row.bin(attribute)));
                 }
                 Node::Split { test, left, .. } => {
                     let mut n_left = 0;
@@ -91,25 +93,26 @@ impl Tree {
                     }
                     let (yes, no) = previous.split_at_mut(n_left);
                     if yes.is_empty() || no.is_empty() {
-                        at = left as usize + usize::from(yes.is_empty());
+                        node = left as usize + usize::from(yes.is_empty());
                         continue;
                     }
-                    self.walk_from(left as usize, row, n_attributes, yes, see);
-                    return self.walk_from(left as usize + 1, row, n_attributes, no, see);
+                    self.walk_from(left as usize, row, n_attributes, yes, f);
+                    return self.walk_from(left as usize + 1, row, n_attributes, no, f);
                 }
             }
         }
     }
 
-    /// Whether every node leads to nodes behind it, and every question is about one of so many attributes or the label before.
+    /// True if every node leads to later nodes, and every question is about one of `n_attributes`
+    /// attributes or the previous label.
     pub(crate) fn is_sound(&self, n_attributes: usize) -> bool {
-        let sound = |(at, node): (usize, &Node)| match *node {
+        let is_sound = |(index, node): (usize, &Node)| match *node {
             Node::Leaf(value) => value.is_finite(),
             Node::Split { attribute, left, .. } => {
                 let left = left as usize;
-                attribute as usize <= n_attributes && left > at && left + 1 < self.nodes.len()
+                attribute as usize <= n_attributes && left > index && left + 1 < self.nodes.len()
             }
         };
-        !self.nodes.is_empty() && self.nodes.iter().enumerate().all(sound)
+        !self.nodes.is_empty() && self.nodes.iter().enumerate().all(is_sound)
     }
 }

@@ -1,6 +1,7 @@
-/// max_α Σ_k α_k b_k − ½ αᵀGα with α ≥ 0 and Σ_k α_k = total: the small quadratic program of cutting planes.
+/// Small quadratic program of cutting planes: max_α Σ_k α_k b_k − ½ αᵀGα with α ≥ 0 and Σ_k α_k =
+/// total.
 ///
-/// Points are added and taken away between solutions, each of which begins where the last one ended.
+/// Points are added and removed between solutions, each of which starts where the last one ended.
 #[derive(Debug)]
 pub(crate) struct SimplexQp {
     total: f64,
@@ -11,17 +12,17 @@ pub(crate) struct SimplexQp {
 }
 
 impl SimplexQp {
-    /// One point, at which everything is zero.
+    /// Creates the program with one point, at which everything is zero.
     pub(crate) fn new(total: f64) -> Self {
         SimplexQp { total, gram: vec![vec![0.0]], linear: vec![0.0], alpha: vec![total], gradient: vec![0.0] }
     }
 
-    /// The shares of all points.
+    /// Shares of all points.
     pub(crate) fn alpha(&self) -> &[f64] {
         &self.alpha
     }
 
-    /// Adds a point with its products with all points, itself the last.
+    /// Adds a point, given its inner products with all points, itself the last.
     pub(crate) fn add(&mut self, products: Vec<f64>, linear: f64) {
         self.gram.iter_mut().zip(&products).for_each(|(row, product)| row.push(*product));
         let product: f64 = products.iter().zip(&self.alpha).map(|(product, alpha)| product * alpha).sum();
@@ -31,7 +32,7 @@ impl SimplexQp {
         self.alpha.push(0.0);
     }
 
-    /// Takes away a point without any share; the last one takes its number.
+    /// Removes a point without any share; the last point takes its index.
     pub(crate) fn remove(&mut self, k: usize) {
         assert!(self.alpha[k] == 0.0, "point {k} has a share of {}", self.alpha[k]);
         self.gram.swap_remove(k);
@@ -43,22 +44,23 @@ impl SimplexQp {
         self.gradient.swap_remove(k);
     }
 
-    /// The value: Σ_k α_k b_k − ½ αᵀGα.
+    /// Value Σ_k α_k b_k − ½ αᵀGα.
     pub(crate) fn value(&self) -> f64 {
         let terms = self.alpha.iter().zip(&self.linear).zip(&self.gradient);
         terms.map(|((alpha, linear), gradient)| 0.5 * alpha * (linear + gradient)).sum()
     }
 
-    /// Moves shares between pairs of points until no distribution is better by more than `tolerance`.
+    /// Moves shares between pairs of points until no distribution is better by more than
+    /// `tolerance`.
     ///
-    /// The receiving point is the one with the largest derivative, the giving one that with which a step gains most
-    /// (the second-order choice of Fan, Chen & Lin 2005).
+    /// The receiving point is the one with the largest derivative; the giving point is the one for
+    /// which the step gains most (the second-order choice of Fan, Chen & Lin 2005).
     pub(crate) fn solve(&mut self, tolerance: f64) {
         let SimplexQp { total, gram, linear, alpha, gradient } = self;
         for ((gradient, row), linear) in gradient.iter_mut().zip(&*gram).zip(&*linear) {
             *gradient = linear - row.iter().zip(&*alpha).map(|(product, alpha)| product * alpha).sum::<f64>();
         }
-        // Derivatives are differences of numbers of this size, and known no better than these are rounded.
+        // Derivatives are differences of numbers of this size, and no more precise than their rounding.
         let rounding = 64.0 * f64::EPSILON * *total * linear.iter().copied().fold(0.0, f64::max);
         let tolerance = tolerance.max(rounding);
         loop {

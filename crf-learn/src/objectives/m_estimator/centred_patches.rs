@@ -4,143 +4,154 @@ use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{EncodedDataset, FeatureMap, Incidence, Label, SparseRows};
 use rayon::prelude::*;
 
-/// The features of all true patches, less what they are on average under a distribution ρ over the labels of each kind of
-/// node, as one sparse matrix: F_t(y_t) − Σ_k ρ(k) F_t(k).
+/// Centred features of all true patches as one sparse matrix: row t holds F_t(y_t) − Σ_k ρ(k)
+/// F_t(k), with one distribution ρ over the labels of each kind of node.
 ///
-/// The features that a node's label chooses among, given all else, are a *family*: those of one observation function at the
-/// node, and those of one on an edge whose other end has one label. A column is a member of a family, or stands for
-/// labels with which the family has none. Its weight is the member's, less the family's mean: so an iteration makes each
-/// mean once, and a position costs as much as it has functions, however many labels there are. Columns that occur often
-/// stand first: they are near each other, and where loops over columns end is foreseen. What never occurs shares
-/// the place behind them, which no position has.
+/// A *family* is the set of features that compete at a node, of which its label selects one given
+/// everything else: those of one observation function at the node, or those of one function on an
+/// edge whose other end has a given label. A family with members (k, ρ_k) has one column per member
+/// and one more for all labels without a feature. The weight of a member's column is w_k − mean,
+/// that of the last column −mean, with mean = Σ_k ρ_k w_k over the family. So an iteration computes
+/// each mean once, and a position costs as much as it has functions, whatever the number of labels.
 ///
-/// Positions that follow each other and have the same patch, as those of slow sensors do where functions are tests, are one row.
+/// Columns are ranked by frequency, the most frequent first: these are then close to each other in
+/// memory, and the ends of loops over columns are predicted well. Columns that do not occur share
+/// the rank behind all others.
 ///
-/// The matrix is kept twice. Products with weights read it by position and products with positions by column: reading is
-/// cheaper than adding to numbers all over a vector, and each number has one writer.
+/// Consecutive positions with equal patches, as slow sensors under tests have them, are one row.
+///
+/// The matrix is stored twice: products with weights read it by position, products with positions
+/// by column. Reading is cheaper than adding to numbers all over a vector, and each number has one
+/// writer.
 #[derive(Debug)]
 pub(crate) struct CentredPatches {
-    rows: SparseRows,   // [patches]
-    turned: SparseRows, // [columns]
-    starts: Vec<usize>, // [sequences + 1] where the patches of each start
-    times: Vec<f64>,    // [patches] how many positions have it
+    rows: SparseRows,      // [patches]
+    by_column: SparseRows, // [columns]
+    starts: Vec<usize>,    // [sequences + 1] first patch of each
+    n_positions: Vec<f64>, // [patches] number of positions that have it
     families: Families,
-    places: Vec<u32>,  // of the columns of each family in turn, that of no member last
-    weights: Vec<f64>, // [columns + 1] by place
-    sums: Vec<f64>,    // [columns + 1] by place, the last always zero
+    ranks: Vec<u32>,   // of the columns, family by family, the one without a member last
+    weights: Vec<f64>, // [columns + 1] by rank
+    sums: Vec<f64>,    // [columns + 1] by rank, the last always zero
 }
 
-/// How many columns are summed up at a time: few, as the first have most of the entries.
+/// Number of columns summed at a time: few, as the first columns have most of the entries.
 const STRIPE: usize = 1 << 7;
-/// Entries below which one thread sums up all columns.
-const WORTH_SHARING: usize = 100_000;
+/// Minimum number of entries for summing columns on several threads.
+const MIN_PARALLEL_ENTRIES: usize = 100_000;
 
 impl CentredPatches {
-    /// The patches of a corpus at its true labels; `rho` are the shares of the labels of each kind of node.
+    /// Patches of a dataset at its true labels; `rho` is the distribution over the labels of each
+    /// kind of node.
     pub(crate) fn new(map: &FeatureMap, x: &EncodedDataset, truth: &[Label], rho: &[Vec<f64>]) -> Self {
         let (families, edge_offset) = Families::new(map, rho);
-        let (data, mut rows, mut entries) = (x.data(), SparseRows::default(), Vec::new());
-        let (mut starts, mut times, mut before) = (vec![0], Vec::new(), Vec::new());
+        let data = x.data();
+        let mut rows = SparseRows::default();
+        let mut entries = Vec::new();
+        let mut starts = vec![0];
+        let mut n_positions = Vec::new();
+        let mut previous = Vec::new();
         let (state, transition) = (map.state(), map.transition());
         for i in 0..data.len() {
             let (shape, truth) = (data.shape(i), &truth[data.range(i)]);
             for (n, t) in data.range(i).enumerate() {
-                let mut see = |g, value| {
+                let mut add = |g, value| {
                     let column = families.find(g as usize, state.find(g, truth[n]));
                     entries.extend(column.map(|column| (column, value)));
                 };
-                x.nodes().for_each(t, &mut see);
+                x.nodes().for_each(t, &mut add);
                 let base = x.constant_state().iter().filter(|(g, _)| state.scope(*g) == shape.kind(n));
-                base.for_each(|&(g, value)| see(g, value));
+                base.for_each(|&(g, value)| add(g, value));
                 for k in 0..shape.degree(n) {
                     let Incidence { edge, other, is_head, .. } = shape.incidence(n, k);
                     let (u, v) = shape.ends(edge as usize);
                     let pair = truth[u] * shape.card(v) as u32 + truth[v];
                     // Families of the tail come first, one for each label of the head.
-                    let at = truth[other as usize] as usize + if is_head { shape.card(v) } else { 0 };
-                    let mut see = |g, value| {
+                    let family = truth[other as usize] as usize + if is_head { shape.card(v) } else { 0 };
+                    let mut add = |g, value| {
                         let feature = transition.find(g, pair).map(|k| state.len() + k);
-                        let column = families.find(edge_offset[g as usize] + at, feature);
+                        let column = families.find(edge_offset[g as usize] + family, feature);
                         entries.extend(column.map(|column| (column, value)));
                     };
-                    x.edge_rows().for_each(x.edge_row_indices(i)[edge as usize] as usize, &mut see);
+                    x.edge_rows().for_each(x.edge_row_indices(i)[edge as usize] as usize, &mut add);
                     let relation = shape.relation(edge as usize);
                     let base =
                         x.constant_transition().iter().filter(|(g, _)| transition.scope(*g) == relation);
-                    base.for_each(|&(g, value)| see(g, value));
+                    base.for_each(|&(g, value)| add(g, value));
                 }
-                if n > 0 && entries == before {
-                    *times.last_mut().expect("a position stands before this one") += 1.0;
+                if n > 0 && entries == previous {
+                    *n_positions.last_mut().expect("a position stands before this one") += 1.0;
                 } else {
                     rows.push(entries.iter().map(|&(column, value)| (column as u32, value)));
-                    times.push(1.0);
+                    n_positions.push(1.0);
                 }
-                std::mem::swap(&mut entries, &mut before);
+                std::mem::swap(&mut entries, &mut previous);
                 entries.clear();
             }
             starts.push(rows.len());
         }
-        let (places, n_columns) = rank(&rows, families.members.len() + families.starts.len() - 1);
-        rows.rename_columns(|column| places[column as usize]);
-        let turned = rows.transposed(n_columns);
+        let (ranks, n_columns) = rank(&rows, families.members.len() + families.starts.len() - 1);
+        rows.rename_columns(|column| ranks[column as usize]);
+        let by_column = rows.transposed(n_columns);
         let (weights, sums) = (vec![0.0; n_columns + 1], vec![0.0; n_columns + 1]);
-        CentredPatches { rows, turned, starts, times, families, places, weights, sums }
+        CentredPatches { rows, by_column, starts, n_positions, families, ranks, weights, sums }
     }
 
-    /// How many patches there are, of which no two neighbours are the same.
+    /// Number of distinct patches: no two neighbours in a sequence are equal.
     pub(crate) fn n_patches(&self) -> usize {
         self.rows.len()
     }
 
-    /// The patches of a sequence.
+    /// Patches of sequence `i`.
     pub(crate) fn patches(&self, i: usize) -> Range<usize> {
         self.starts[i]..self.starts[i + 1]
     }
 
-    /// How many positions have a patch.
-    pub(crate) fn times(&self, patch: usize) -> f64 {
-        self.times[patch]
+    /// Number of positions that have a patch.
+    pub(crate) fn n_positions(&self, patch: usize) -> f64 {
+        self.n_positions[patch]
     }
 
-    /// How many entries a patch has.
+    /// Number of entries of a patch.
     pub(crate) fn n_entries(&self, patch: usize) -> usize {
         self.rows.ones(patch).len() + self.rows.valued(patch).0.len()
     }
 
-    /// Takes on the weights of features; unless `centred`, means are left out.
+    /// Sets the weights of the features; means are subtracted only if `centred`.
     pub(crate) fn update(&mut self, w: &[f64], centred: bool) {
-        let CentredPatches { families, places, weights, .. } = self;
-        families.for_each(places, |members, places| {
+        let CentredPatches { families, ranks, weights, .. } = self;
+        families.for_each(ranks, |members, ranks| {
             let mut mean = 0.0;
             for &(feature, rho) in members.iter().filter(|_| centred) {
                 mean += rho * w[feature as usize];
             }
             let own = members.iter().map(|&(feature, _)| w[feature as usize]).chain([0.0]);
-            places.iter().zip(own).for_each(|(&place, own)| weights[place as usize] = own - mean);
+            ranks.iter().zip(own).for_each(|(&rank, own)| weights[rank as usize] = own - mean);
         });
     }
 
-    /// Writes −w·(row) to `out` for each of some patches.
+    /// Writes −w·(row) of some patches to `out`.
     pub(crate) fn multiply(&self, patches: Range<usize>, out: &mut [f64]) {
         dispatch(Multiply { rows: &self.rows, by: &self.weights, start: patches.start, out });
         out.iter_mut().for_each(|product| *product = -*product);
     }
 
-    /// Sums up the rows of all patches, each times its factor.
+    /// Sums the rows of all patches, each times its factor.
     pub(crate) fn sum(&mut self, factors: &[f64]) {
-        let CentredPatches { turned, sums, .. } = self;
-        let sums = &mut sums[..turned.len()];
+        let CentredPatches { by_column, sums, .. } = self;
+        let sums = &mut sums[..by_column.len()];
         let sum = |(stripe, out): (usize, &mut [f64])| {
-            dispatch(Multiply { rows: turned, by: factors, start: stripe * STRIPE, out });
+            dispatch(Multiply { rows: by_column, by: factors, start: stripe * STRIPE, out });
         };
-        if turned.n_entries() < WORTH_SHARING {
+        if by_column.n_entries() < MIN_PARALLEL_ENTRIES {
             sums.chunks_mut(STRIPE).enumerate().for_each(sum);
         } else {
             sums.par_chunks_mut(STRIPE).enumerate().for_each(sum);
         }
     }
 
-    /// Sums up the rows of some sequences' patches, each times its factor among those of all.
+    /// Sums the rows of the patches of some sequences, each times its factor; `factors` has one for
+    /// each patch of the dataset.
     pub(crate) fn sum_some(&mut self, items: &[usize], factors: &[f64]) {
         let CentredPatches { rows, starts, sums, .. } = self;
         sums.fill(0.0);
@@ -149,42 +160,45 @@ impl CentredPatches {
         }
     }
 
-    /// Adds to features what the sums over columns come to: `own` times that of their column, and `mean` times what they have
-    /// in the mean of their family.
+    /// Adds the column sums to features: `own` times the sum of their column, and `mean` times
+    /// their part in the mean of their family.
     pub(crate) fn unpack(&self, own: f64, mean: f64, out: &mut [f64]) {
-        self.families.for_each(&self.places, |members, places| {
-            let total = mean * places.iter().map(|&place| self.sums[place as usize]).sum::<f64>();
-            for (&(feature, rho), &place) in members.iter().zip(places) {
-                out[feature as usize] += own * self.sums[place as usize] + rho * total;
+        self.families.for_each(&self.ranks, |members, ranks| {
+            let total = mean * ranks.iter().map(|&rank| self.sums[rank as usize]).sum::<f64>();
+            for (&(feature, rho), &rank) in members.iter().zip(ranks) {
+                out[feature as usize] += own * self.sums[rank as usize] + rho * total;
             }
         });
     }
 }
 
-/// The places of columns, the most frequent first, and how many occur at all.
+/// Ranks of columns, the most frequent first, and the number of columns that occur.
 fn rank(rows: &SparseRows, n_columns: usize) -> (Vec<u32>, usize) {
     let mut counts = vec![0_u32; n_columns];
     (0..rows.len()).for_each(|t| rows.for_each(t, |column, _| counts[column as usize] += 1));
     let mut order: Vec<u32> = (0..n_columns as u32).filter(|&column| counts[column as usize] > 0).collect();
     order.sort_by_key(|&column| std::cmp::Reverse(counts[column as usize]));
-    let mut places = vec![order.len() as u32; n_columns];
-    (0..).zip(&order).for_each(|(place, &column)| places[column as usize] = place);
-    (places, order.len())
+    let mut ranks = vec![order.len() as u32; n_columns];
+    (0..).zip(&order).for_each(|(rank, &column)| ranks[column as usize] = rank);
+    (ranks, order.len())
 }
 
-/// The families: one for each state function, then for each transition function one for each label of the head, of
-/// features among which the tail's label chooses, and one for each label of the tail.
+/// All families: one for each state function; then, for each transition function, one for each
+/// label of the head, whose features the label of the tail selects from, and one for each label of
+/// the tail.
 #[derive(Debug)]
 struct Families {
-    starts: Vec<usize>,       // [families + 1] where the members of each start
-    members: Vec<(u32, f64)>, // features, ascending, each with ρ of the label that it has at the node
+    starts: Vec<usize>,       // [families + 1] first member of each
+    members: Vec<(u32, f64)>, // features, ascending, each with ρ of its label at the node
 }
 
 impl Families {
-    /// All families, and the number of each transition function's first.
+    /// Creates all families; also returns the index of the first family of each transition
+    /// function.
     fn new(map: &FeatureMap, rho: &[Vec<f64>]) -> (Self, Vec<usize>) {
         let (schema, state, transition) = (map.schema(), map.state(), map.transition());
-        let (mut families, mut edge_offset) = (Families { starts: vec![0], members: Vec::new() }, Vec::new());
+        let mut families = Families { starts: vec![0], members: Vec::new() };
+        let mut edge_offset = Vec::new();
         for g in 0..state.n_observations() as u32 {
             let rho = &rho[state.scope(g) as usize];
             let members = state.range(g).zip(state.targets(g));
@@ -214,24 +228,25 @@ impl Families {
         self.starts.push(self.members.len());
     }
 
-    /// The column of a feature in a family, if the family has any.
+    /// Column of a feature in a family; `None` if the family has no members.
     fn find(&self, family: usize, feature: Option<usize>) -> Option<usize> {
         let members = &self.members[self.starts[family]..self.starts[family + 1]];
-        let place = feature.and_then(|k| members.binary_search_by_key(&(k as u32), |member| member.0).ok());
-        let column = self.starts[family] + family + place.unwrap_or(members.len());
+        let member =
+            feature.and_then(|k| members.binary_search_by_key(&(k as u32), |&(feature, _)| feature).ok());
+        let column = self.starts[family] + family + member.unwrap_or(members.len());
         (!members.is_empty()).then_some(column)
     }
 
-    /// Calls `f` with the members of each family and the places of its columns.
-    fn for_each(&self, places: &[u32], mut f: impl FnMut(&[(u32, f64)], &[u32])) {
+    /// Calls `f` with the members of each family and the ranks of its columns.
+    fn for_each(&self, ranks: &[u32], mut f: impl FnMut(&[(u32, f64)], &[u32])) {
         for (family, range) in self.starts.windows(2).enumerate() {
             let columns = range[0] + family..=range[1] + family;
-            f(&self.members[range[0]..range[1]], &places[columns]);
+            f(&self.members[range[0]..range[1]], &ranks[columns]);
         }
     }
 }
 
-/// The products of rows with a vector.
+/// Products of rows with a vector.
 struct Multiply<'k> {
     rows: &'k SparseRows,
     by: &'k [f64],
@@ -247,7 +262,7 @@ impl Kernel for Multiply<'_> {
         const LANES: usize = 8;
         let Multiply { rows, by, start, out } = self;
         for (n, out) in out.iter_mut().enumerate() {
-            // Sums of their own, so that additions need not wait for each other.
+            // Separate sums, so that no addition waits for the one before.
             let (whole, rest) = rows.ones(start + n).as_chunks::<LANES>();
             let mut sums = [0.0; LANES];
             for columns in whole {

@@ -1,4 +1,4 @@
-//! Functions that come together, summed once: scores, expectations and gradients are what they were.
+//! Bundles change no scores, expectations or gradients.
 use std::sync::Arc;
 
 use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Scratch, Seed, Value};
@@ -6,8 +6,8 @@ use crf_learn::{MergedFeatures, Scorer};
 use crf_testing::datasets::{features, random_labels, random_weights};
 use proptest::prelude::*;
 
-/// Chains of symbols with the attributes of a tagger: each of three neighbours, each pair, all three, and now and then
-/// one that comes twice, one that is a half, and more of them than a bundle looks at.
+/// Chains of symbols with the attributes of a tagger: each of three neighbours, each pair, all
+/// three, and now and then one that is repeated, one of value 0.5, and more than a bundle can have.
 fn tagged(seed: u64, n_labels: u32) -> Arc<Dataset> {
     let mut rng = Seed::new(seed).child("tagged").rng();
     let bag = Channel { name: "attributes".into(), kind: ChannelKind::Bag(Alphabet::default()) };
@@ -94,7 +94,7 @@ fn a_bundled_scorer_cannot_be_shifted() {
     let x = fitted.encode(data.clone()).unwrap();
     let map = fitted.map(&x).unwrap();
     let labels = |label| vec![label; data.range(0).len()];
-    let shift = |mut scorer: Scorer<'_>| scorer.shift(0, &labels(0), &labels(1), 1.0, |_, _| ());
+    let shift = |mut scorer: Scorer<'_>| scorer.shift(0, &labels(0), &labels(1), |_| 1.0, |_, _| ());
     shift(Scorer::new(&map, &x).unwrap());
     let bundled = Scorer::bundled(&map, &x).unwrap();
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| shift(bundled))).is_err());

@@ -1,4 +1,4 @@
-//! Positions with the same real channels, scored together: scores and expectations are what the features say.
+//! Dense runs change no scores and no expectations.
 use std::sync::Arc;
 
 use crf_core::{Alphabet, Dataset, DatasetBuilder, Schema, Scratch, Seed, Value};
@@ -6,7 +6,7 @@ use crf_learn::Scorer;
 use crf_testing::datasets::{features, random_labels, random_weights, real};
 use proptest::prelude::*;
 
-/// Chains of several lengths, with real values of which few are zero or one, so that bands begin and break off.
+/// Chains of several lengths, with real values of which few are 0 or 1, so that runs start and end.
 fn measured(seed: u64, n_labels: usize, n_channels: usize) -> Arc<Dataset> {
     let mut rng = Seed::new(seed).child("measured").rng();
     let names = Alphabet::new((0..n_labels).map(|y| format!("y{y}")));
@@ -47,7 +47,7 @@ proptest! {
         let pairs = if observed { "observed" } else { "all" };
         let fitted = features(&format!(r#"[{{ state = "value", pairs = "{pairs}" }}, "intercept"]"#)).fit(&data).unwrap();
         let x = fitted.encode(data.clone()).unwrap();
-        // Features as selectors leave them: some labels of a function and not others.
+        // Features as selectors leave them: some labels of a function.
         let mut rng = Seed::new(seed).child("kept").rng();
         let map = fitted.map(&x).unwrap().narrow(|_| rng.random_bool(share)).0;
         let mut scorer = Scorer::new(&map, &x).unwrap();
@@ -60,7 +60,7 @@ proptest! {
             let mut score = 0.0;
             scorer.for_each_feature(i, &labels, |k, value| score += w[k] * value);
             prop_assert!(close(score, p.score(&labels)));
-            // Beliefs that are sure of a labelling expect its features.
+            // Beliefs that are certain of a labelling expect its features.
             let mut node = vec![0.0; p.node().len()];
             labels.iter().enumerate().for_each(|(n, &label)| node[n * n_labels + label as usize] = 1.0);
             scorer.add_expected(i, &node, &[], 1.5, &mut packed, &mut scratch);

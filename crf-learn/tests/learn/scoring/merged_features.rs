@@ -1,4 +1,4 @@
-//! Equal columns as one: scores, features and norms are what they were.
+//! Merged columns keep scores, features and norms.
 use crf_core::Scratch;
 use crf_learn::{MergedFeatures, Scorer};
 use crf_testing::datasets::{Sharing, features, labelled, random_corpus, random_labels, random_weights};
@@ -24,7 +24,8 @@ proptest! {
         let x = fitted.encode(data.clone()).unwrap();
         let wide = fitted.map(&x).unwrap();
         let Some(merged) = MergedFeatures::new(&wide, &x) else {
-            // A zero is no entry and a symbol outside of the alphabet is none: `start` alone is left, once.
+            // A zero is no entry, and a symbol outside of the alphabet has none: `start` alone
+            // remains, once.
             let starts = (0..data.len()).filter(|&i| data.shape(i).n_nodes() > 0).count();
             prop_assert_eq!(x.nodes().n_entries(), starts, "what stands twice in the list is merged");
             return Ok(());
@@ -52,7 +53,7 @@ proptest! {
                 narrow.add_features(i, &labels, 1.0, &mut of_narrow);
                 all.add_features(i, &labels, 1.0, &mut of_all);
                 prop_assert!(close(dot(&of_narrow, u), score));
-                // An inner product of gradients is the same too, and one with the merged of them.
+                // Inner products of gradients are the same too, and those with merged ones.
                 prop_assert!(close(dot(&of_narrow, &of_narrow), dot(&of_all, &of_all)));
                 let together = merged.merge(&wide, &of_all);
                 prop_assert!(together.iter().zip(&of_narrow).all(|(&a, &b)| close(a, b)));

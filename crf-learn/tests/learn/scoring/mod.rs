@@ -1,3 +1,5 @@
+//! Tests of the room `scoring`.
+
 mod bundles;
 mod dense_runs;
 mod merged_features;

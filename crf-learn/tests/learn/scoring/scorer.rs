@@ -19,7 +19,7 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
 }
 
-/// Node marginals by enumeration; edge marginals go to where `edge` wants them.
+/// Node marginals by enumeration; `edge` is the destination of edge marginals.
 fn enumerate(p: &Potentials<'_>, edge: EdgeBeliefs<'_>) -> Vec<f64> {
     let (shape, log_z) = (p.shape(), oracle::log_z(p));
     let EdgeBeliefs::PerTable { sums, weight } = edge else {
@@ -148,7 +148,7 @@ fn the_generator_makes_every_way_of_sharing_tables() {
             let map = fitted.map(&x).unwrap();
             (x.edge_rows().len(), Scorer::new(&map, &x).unwrap().n_sums())
         };
-        // One row for each relation.
+        // One row per relation.
         assert_eq!(shape(Sharing::One).0, if graphs { 2 } else { 1 });
         let (rows, sums) = shape(Sharing::Few);
         assert!((2..=64).contains(&rows) && sums > 0, "{rows} {sums}");
@@ -220,7 +220,7 @@ proptest! {
         shifted.update(&w);
         for i in 0..x.len() {
             let (from, to) = (random_labels(seed ^ 1, &data, i), random_labels(seed ^ 2, &data, i));
-            shifted.shift(i, &from, &to, 0.5, |k, change| w[k] += change);
+            shifted.shift(i, &from, &to, |_| 0.5, |k, change| w[k] += change);
             updated.update(&w);
             for i in 0..x.len() {
                 let (mut one, mut other) = (Scratch::new(), Scratch::new());

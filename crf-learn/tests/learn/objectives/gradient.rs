@@ -1,4 +1,4 @@
-//! The likelihood's gradient against central differences, for every kind of feature.
+//! Gradient of the likelihood against central differences, for every kind of feature.
 
 use crf_core::{Constraints, Dataset, Problem, Result};
 use crf_learn::CostFunction as _;
@@ -10,7 +10,7 @@ use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::INFERENCE;
 use proptest::prelude::*;
 
-/// Feature lists that together hold every prototype, as state and as transition features.
+/// Feature lists that together have every prototype, as state and as transition features.
 const FEATURES: [&str; 8] = [
     r#"["intercept", "transition", "start"]"#,
     r#"["intercept", {"state": "value"}, {"state": {"type": "power", "degrees": [2, 3]}}]"#,
@@ -18,7 +18,7 @@ const FEATURES: [&str; 8] = [
     r#"["transition", {"state": {"type": "threshold", "at": [0.0, 1.0], "test": "both"}}]"#,
     r#"["transition", {"state": {"type": "window", "before": 2, "after": 1, "over": "mean"}}]"#,
     r#"["transition", {"state": {"type": "conjunction", "of": ["equals", {"type": "normalised"}]}}]"#,
-    // Few distinct rows of edges: one table each for the whole corpus.
+    // Few distinct rows of edges: one table each for the whole dataset.
     r#"["intercept", "transition", {"transition": {"type": "lag", "by": [1], "of": "equals"}}]"#,
     // Every edge has its own row.
     r#"["intercept", {"state": "equals"}, "transition", {"transition": "value"}]"#,
@@ -30,7 +30,7 @@ fn draws() -> impl Strategy<Value = Draw> {
     )
 }
 
-/// Of the pairs without the first label, those that never occur are forbidden.
+/// Constraints that forbid all pairs without the first label that do not occur.
 fn unseen_pairs(data: &Dataset) -> Constraints {
     let n = data.schema().labels().len() as u32;
     let pairs = (1..n).flat_map(|before| (1..n).map(move |after| (before, after)));
@@ -44,7 +44,7 @@ fn unseen_pairs(data: &Dataset) -> Constraints {
     Constraints { forbid, ..Constraints::default() }
 }
 
-/// The value and the gradient of an objective.
+/// Value and gradient of an objective.
 fn evaluate(objective: impl Objective, w: &[f64]) -> (f64, Vec<f64>) {
     let mut gradient = vec![0.0; w.len()];
     let value = Sharded::new(objective).evaluate(w, &mut gradient).unwrap();
@@ -135,7 +135,7 @@ fn the_result_does_not_depend_on_threads() {
     }
 }
 
-/// An objective has the same value and gradient, bit for bit, at any number of threads.
+/// Asserts the same value and gradient, bit for bit, at any number of threads.
 fn same_bits<'a, O: Objective>(of: impl Fn(&Problem<'a>) -> Result<O> + Sync, encoded: &'a Encoded) {
     let w: Vec<f64> = (0..encoded.map.len()).map(|k| (k as f64).sin()).collect();
     let bits = |threads: usize| {

@@ -22,7 +22,7 @@ const FEATURES: [&str; 3] = [
     r#"[{"state": "value", "pairs": "observed"}, "transition", {"transition": "value", "pairs": "observed"}]"#,
 ];
 
-/// Graphs with cycles and parallel edges over nodes of two kinds, which have 2 and 3 labels.
+/// Graphs with cycles and parallel edges over nodes of two kinds, with 2 and 3 labels.
 fn graphs(nodes: u32, edges: u32, seed: u64) -> Dataset {
     let channels = vec![Channel { name: "x".into(), kind: ChannelKind::Real }];
     let kind = |name: &str, n: u32| NodeKind {
@@ -52,7 +52,8 @@ fn graphs(nodes: u32, edges: u32, seed: u64) -> Dataset {
     data.finish()
 }
 
-/// Calls `see` with each position's weight, label and scores of its patch, from the potentials of a model.
+/// Calls `see` with the weight, the label and the patch scores of each position, from the
+/// potentials of a model.
 fn for_each_patch(encoded: &Encoded, w: &[f64], mut see: impl FnMut(f64, Label, &[f64])) {
     let model = LogLinear::new(encoded.map.clone(), w.to_vec()).unwrap();
     let bound = model.bind(&encoded.corpus).unwrap();
@@ -81,7 +82,7 @@ fn value<O: Objective>(f: O, w: &[f64]) -> f64 {
     Sharded::new(f).evaluate(w, &mut vec![0.0; w.len()]).unwrap()
 }
 
-/// −Σ_t log p(y_t | the others), as it is written.
+/// −Σ_t log p(y_t | the others) by its definition.
 fn pseudo_likelihood(encoded: &Encoded, w: &[f64]) -> f64 {
     let mut sum = 0.0;
     for_each_patch(encoded, w, |weight, y, scores| {
@@ -91,7 +92,8 @@ fn pseudo_likelihood(encoded: &Encoded, w: &[f64]) -> f64 {
     sum
 }
 
-/// The M-estimator as it is written; `rho` gives the shares of the labels of each position in turn.
+/// The M-estimator by its definition; `rho` returns the distribution over the labels of each
+/// position in turn.
 fn m_estimator(encoded: &Encoded, w: &[f64], form: Form, rho: &[Vec<f64>]) -> f64 {
     let (mut sum, mut linear, mut n, mut rho) = (0.0, 0.0, 0.0, rho.iter());
     for_each_patch(encoded, w, |weight, y, scores| {
@@ -104,7 +106,7 @@ fn m_estimator(encoded: &Encoded, w: &[f64], form: Form, rho: &[Vec<f64>]) -> f6
     if form == Form::Centred { n * (sum / n).ln() } else { sum + linear }
 }
 
-/// ρ of all three references, and the shares they give to the labels of each position.
+/// All three reference distributions, with their probabilities of the labels of each position.
 fn references(encoded: &Encoded, seed: u64) -> Vec<(ReferenceDistribution, Vec<Vec<f64>>)> {
     let (mut rng, data) = (Seed::new(seed).child("rho").rng(), encoded.corpus.data());
     let normalised = |shares: Vec<f64>| -> Vec<f64> {
@@ -192,7 +194,8 @@ fn constraints_leave_forbidden_labels_out_of_the_sum() {
     let data = encoded.corpus.data();
     let names: Vec<String> = (0..3).map(|y| format!("L{y}")).collect();
     let [first, last] = [0, 1].map(|t| data.labels()[t].unwrap() as usize);
-    // Only the truth and one other label may begin or end the sequence, so at w = 0 each position is an even chance.
+    // Only the truth and one other label may start or end the sequence, so at w = 0 each position
+    // has the probability 1/2.
     let others = |y: usize| vec![names[(y + 1) % 3].clone()];
     let constraints = crf_core::Constraints {
         never_first: others(first),

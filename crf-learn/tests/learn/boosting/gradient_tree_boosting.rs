@@ -1,4 +1,5 @@
-//! Boosted trees: leaves by hand, losses that fall, the same bits at any number of threads, and models that last.
+//! Gradient tree boosting: leaves by hand, falling losses, the same bits at any number of threads,
+//! and model files.
 
 use std::sync::Arc;
 
@@ -52,19 +53,19 @@ fn leaves_are_as_worked_out_by_hand() {
                 ..small(gradient)
             };
             let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
-            let mut told = Vec::new();
-            fit.model.describe(usize::MAX, &mut |name, value| told.push((name.to_owned(), value)));
+            let mut described = Vec::new();
+            fit.model.describe(usize::MAX, &mut |name, value| described.push((name.to_owned(), value)));
             for (name, want) in
                 [("y=b ∧ x", with), ("y=a ∧ x", -with), ("y=b ∧ ¬x", without), ("y=a ∧ ¬x", -without)]
             {
-                let value = told
+                let value = described
                     .iter()
-                    .find(|(told, _)| told == name)
-                    .unwrap_or_else(|| panic!("{name} in {told:?}"))
+                    .find(|(described, _)| described == name)
+                    .unwrap_or_else(|| panic!("{name} in {described:?}"))
                     .1;
                 assert!((value - want).abs() < 1e-6, "{leaf:?}, {l2}: {name} is {value}, not {want}");
             }
-            assert_eq!(told[0].0, "gain by x");
+            assert_eq!(described[0].0, "gain by x");
         }
     }
 }
@@ -98,7 +99,7 @@ fn trees_that_may_not_ask_for_the_label_before_tie_nothing() {
     let encoded = Encoded::new(r#"[{"state": "value"}, {"state": "equals"}]"#, data(&draw));
     let models =
         ALL.map(|gradient| quiet(1, |run| small(gradient).fit(&encoded.problem(&INFERENCE), run)).unwrap());
-    // Without ties all losses are one.
+    // Without the previous label all losses are the same.
     for fit in &models[1..] {
         let pairs = fit.trace.iterations.iter().zip(&models[0].trace.iterations);
         assert!(pairs.clone().all(|(a, b)| (a.objective - b.objective).abs() < 1e-6 * b.objective));
@@ -136,10 +137,10 @@ fn a_saved_model_says_the_same() {
         (answers.predicted, answers.probabilities.unwrap().marginals)
     });
     assert_eq!(before, after);
-    let mut told = Vec::new();
-    read.describe(5, &mut |name, value| told.push((name.to_owned(), value)));
-    assert_eq!(told.len(), 5);
-    assert!(told[0].0.starts_with("gain by") && told[4].0.starts_with("y="), "{told:?}");
+    let mut described = Vec::new();
+    read.describe(5, &mut |name, value| described.push((name.to_owned(), value)));
+    assert_eq!(described.len(), 5);
+    assert!(described[0].0.starts_with("gain by") && described[4].0.starts_with("y="), "{described:?}");
     // A tree whose root leads back to itself is refused.
     let broken = text(&fit).replacen("\"left\":1,", "\"left\":0,", 1);
     let mut broken: Box<dyn Model> = serde_json::from_str(&broken).unwrap();

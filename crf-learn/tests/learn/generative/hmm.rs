@@ -1,4 +1,4 @@
-//! A hidden Markov model and the CRF it is converted to give the same posteriors.
+//! A hidden Markov model and the CRF it is converted to have the same posteriors.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn both(
     ((model, corpus), (Box::new(crf), crf_corpus))
 }
 
-/// All node marginals.
+/// Node marginals of all positions.
 fn posteriors(model: &dyn Model, corpus: &EncodedDataset) -> Vec<f64> {
     let bound = model.bind(corpus).unwrap();
     let (mut buffer, mut scratch, mut all) = (Scratch::new(), Scratch::new(), Vec::new());
@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// The model's parameters by name.
+/// Parameters of a model by name.
 fn parameters(draw: &Draw, hmm: &Hmm, emitted: &str) -> Vec<(String, f64)> {
     let crf = r#"["intercept", "start", "transition", {"state": "value"}, {"state": "power"}, {"state": "equals"}]"#;
     let ((model, _), _) = both(draw, hmm, emitted, crf);
@@ -85,7 +85,7 @@ fn parameters(draw: &Draw, hmm: &Hmm, emitted: &str) -> Vec<(String, f64)> {
 
 #[test]
 fn distributions_stay_normalised_even_for_labels_never_seen() {
-    // Three labels, but one position: two are never visited and no transition is.
+    // Three labels, but one position: two labels and all transitions have no counts.
     let draw = Draw { sequences: 1, length: 1, labels: 3, unlabelled: 0, seed: 1 };
     for smoothing in [0.0, 0.5] {
         let hmm = Hmm { emission: Emission::Categorical, smoothing, ..Hmm::default() };

@@ -1,4 +1,4 @@
-//! The perceptron against a plain one that keeps every weight vector, and its rules for stopping.
+//! The perceptron against a plain one that keeps every weight vector, and its stopping rules.
 
 use crf_core::{Constraints, Inference as _, Label, Learner as _, Problem, Scratch, Seed, Source as _, Stop};
 use crf_datasets::Separable;
@@ -19,7 +19,8 @@ fn weights(learner: &Perceptron, problem: &Problem<'_>) -> (Vec<f64>, Stop) {
     (fit.model.log_linear().unwrap().weights().to_vec(), fit.trace.stop)
 }
 
-/// Collins' algorithm as the paper has it: all weights anew for each sequence, and a sum of all weight vectors.
+/// The algorithm of Collins as in the paper: all weights are recomputed for each sequence, and all
+/// weight vectors summed.
 fn plainly(epochs: u32, average: bool, problem: &Problem<'_>) -> Vec<f64> {
     let data = problem.train.data();
     let mut scorer = Scorer::new(problem.map, problem.train).unwrap();
@@ -39,7 +40,7 @@ fn plainly(epochs: u32, average: bool, problem: &Problem<'_>) -> Vec<f64> {
             let mut change = vec![0.0; w.len()];
             scorer.add_features(i, &truth, data.weight(i), &mut change);
             scorer.add_features(i, &found, -data.weight(i), &mut change);
-            // What rounding leaves where both agree would decide between labellings that score the same.
+            // Rounding where both agree would decide between labellings with equal scores.
             let change = change.iter().map(|change| if change.abs() < 1e-12 { 0.0 } else { *change });
             w.iter_mut().zip(change).for_each(|(w, change)| *w += change);
             sum.iter_mut().zip(&w).for_each(|(sum, w)| *sum += w);
@@ -85,7 +86,8 @@ fn mistakes_on_separable_data_stay_below_their_bound() {
     for (seed, margin) in [(1, 0.02), (2, 0.005), (3, 0.002)] {
         let source = Separable { margin, ..Separable::default() };
         let encoded = Encoded::new(r#"[{"state": "value"}]"#, source.load(&Seed::new(seed)).unwrap().train);
-        // A sequence with one mistake or several is one mistake of the bound; at worst each position is one.
+        // A sequence with any number of mistakes is one mistake of the bound; at worst each
+        // position is one.
         let bound = (2.0 * source.radius / margin).powi(2);
         let learner = Perceptron { epochs: bound as u32 + 1, average: false, patience: 0 };
         let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();

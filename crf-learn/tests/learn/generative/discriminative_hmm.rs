@@ -1,4 +1,5 @@
-//! A hidden Markov model trained discriminatively lies between its beginning and the CRF with its features.
+//! A discriminatively trained hidden Markov model: its likelihood lies between that of its start
+//! and that of the CRF with its features.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use crf_testing::problems::{Draw, data};
 use crf_testing::runs::{INFERENCE, on_threads, quiet, text};
 use proptest::prelude::*;
 
-/// Trains on data, and says how likely the labels then are given the observations.
+/// Trains on data, and returns log p(Y | X) of the training labels.
 fn train(learner: &dyn Learner, list: &str, data: &Arc<Dataset>) -> (Fit, f64) {
     let features: Features = serde_json::from_str(list).unwrap();
     let fitted = features.fit(data).unwrap();
@@ -41,7 +42,7 @@ proptest! {
         // Scores are changed in place, so values that are the same differ by rounding.
         prop_assert!(objectives.is_sorted_by(|a, b| a + 1e-12 * a.abs() >= *b), "{objectives:?}");
         prop_assert!((objectives.last().unwrap() + end).abs() < 1e-6 * end.abs(), "{objectives:?} against {end}");
-        // Distributions are still such.
+        // Distributions stay normalised.
         let (mut sums, mut deviations) = (vec![0.0; labels + 1], Vec::new());
         fit.model.describe(usize::MAX, &mut |name, value| match name.split_once("y'=L") {
             Some((_, before)) => sums[before[..1].parse::<usize>().unwrap()] += value.exp(),

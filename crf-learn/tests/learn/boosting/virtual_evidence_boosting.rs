@@ -1,4 +1,5 @@
-//! Boosting with virtual evidence: step by step as LogitBoost where there is nothing virtual, and the right relations elsewhere.
+//! Virtual evidence boosting: equal to LogitBoost without neighbours, and finds the right relations
+//! otherwise.
 
 use std::sync::Arc;
 
@@ -12,11 +13,11 @@ use crf_testing::runs::{INFERENCE, log_loss, on_threads, quiet, text};
 const FEATURES: &str = r#"["transition", {"state": "value"}, {"state": "equals"}]"#;
 const LOCAL: &str = r#"[{"state": "value"}, {"state": "equals"}]"#;
 
-/// What the model says of itself.
-fn told(model: &dyn Model) -> Vec<(String, f64)> {
-    let mut told = Vec::new();
-    model.describe(usize::MAX, &mut |name, value| told.push((name.to_owned(), value)));
-    told
+/// Description of a model.
+fn describe(model: &dyn Model) -> Vec<(String, f64)> {
+    let mut described = Vec::new();
+    model.describe(usize::MAX, &mut |name, value| described.push((name.to_owned(), value)));
+    described
 }
 
 fn accuracy(model: &dyn Model, on: &Encoded, inference: &dyn Inference) -> f64 {
@@ -28,8 +29,8 @@ fn accuracy(model: &dyn Model, on: &Encoded, inference: &dyn Inference) -> f64 {
     f64::from(right) / f64::from(all)
 }
 
-/// Algorithm 6 of Friedman, Hastie and Tibshirani (2000) as it is printed, on attributes with given outcomes; gives the loss after
-/// each round and the number of the attribute chosen.
+/// Algorithm 6 of Friedman, Hastie and Tibshirani (2000) as printed, on attributes with given
+/// outcomes; returns the loss of each round and the index of the attribute chosen.
 fn logit_boost(
     x: &[Vec<usize>],
     y: &[usize],
@@ -87,7 +88,7 @@ fn without_neighbours_it_is_logit_boost_step_by_step() {
         let draw = Draw { sequences: 8, length: 25, labels, unlabelled: 0, seed: 1 };
         let data = data(&draw);
         let truth: Vec<usize> = data.labels().iter().map(|label| label.unwrap() as usize).collect();
-        // Two stumps at fixed thresholds and a symbol, as tests that exclude each other or as they are.
+        // Two stumps at fixed thresholds and a symbol, as separate tests or as attributes.
         let features = r#"[{"state": {"type": "threshold", "at": [0.5], "of": {"type": "value", "channels": ["x"]}}},
                            {"state": {"type": "threshold", "at": [0.0], "of": {"type": "value", "channels": ["z"]}}}, {"state": "equals"}]"#;
         let weights: Vec<f64> =
@@ -110,7 +111,7 @@ fn without_neighbours_it_is_logit_boost_step_by_step() {
             for (round, (iteration, (loss, chosen))) in fit.trace.iterations.iter().zip(&want).enumerate() {
                 let got = iteration.objective;
                 assert!((got - loss).abs() < 1e-9 * loss, "round {round}: {got} vs {loss}");
-                let name = &told(&*fit.model)[round].0;
+                let name = &describe(&*fit.model)[round].0;
                 let starts = ["x>0.5", "z>0", "word"][*chosen];
                 assert!(name.contains(starts), "round {round}: {name} vs {starts}");
             }
@@ -140,7 +141,7 @@ fn neighbours_enter_after_attributes_and_help() {
     let bp = BeliefPropagation::default();
     let fit = quiet(1, |run| VirtualEvidenceBoosting::default().fit(&train.problem(&bp), run)).unwrap();
     let local = quiet(1, |run| LogitBoost::default().fit(&train.problem(&bp), run)).unwrap();
-    let names: Vec<String> = told(&*fit.model).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = describe(&*fit.model).into_iter().map(|(name, _)| name).collect();
     let first = names.iter().position(|name| name.contains("next,")).unwrap();
     assert!((1..30).contains(&first), "{names:?}");
     let [with, without] = [&fit, &local].map(|fit| accuracy(&*fit.model, &test, &bp));
@@ -149,7 +150,8 @@ fn neighbours_enter_after_attributes_and_help() {
     assert_eq!(with, accuracy(&*fit.model, &test, &INFERENCE));
 }
 
-/// Once nothing is left to gain, anything may enter by chance; until then, only what labels depend on does.
+/// While there is something to gain, only relations that the labels depend on enter; after that any
+/// may enter by chance.
 #[test]
 fn the_right_distance_is_found() {
     let bp = BeliefPropagation::default();
@@ -162,7 +164,7 @@ fn the_right_distance_is_found() {
         let train = Encoded::new(features, source.load(&Seed::new(seed)).unwrap().train);
         let fit = quiet(1, |run| veb.fit(&train.problem(&bp), run)).unwrap();
         assert_eq!(fit.trace.stop, Stop::Converged);
-        let rounds: Vec<String> = told(&*fit.model)
+        let rounds: Vec<String> = describe(&*fit.model)
             .into_iter()
             .map(|(name, _)| name)
             .filter(|name| name.starts_with("round"))
@@ -195,14 +197,14 @@ fn a_boosted_hmm_counts_its_transitions() {
     }
     let all: f64 = counts.iter().flatten().sum();
     let names = data.schema().labels();
-    let told = told(&*hmm.model);
+    let described = describe(&*hmm.model);
     for before in 0..2 {
         for now in 0..2 {
             let of_head: f64 = (0..2).map(|d| counts[d][now]).sum();
             let of_tail: f64 = counts[before].iter().sum();
             let want = (counts[before][now] * all / (of_tail * of_head)).ln();
             let name = format!("next: y'={} ∧ y={}", names.name(before as u32), names.name(now as u32));
-            let (_, got) = told.iter().find(|(told, _)| *told == name).unwrap();
+            let (_, got) = described.iter().find(|(described, _)| *described == name).unwrap();
             assert!((got - want).abs() < 1e-12, "{name}: {got} vs {want}");
         }
     }
@@ -230,11 +232,12 @@ fn several_kinds_of_node_are_boosted_together() {
     let bp = BeliefPropagation { max_sweeps: 100, tolerance: 1e-4, ..BeliefPropagation::default() };
     let veb = VirtualEvidenceBoosting { rounds: 80, ..VirtualEvidenceBoosting::default() };
     let fit = quiet(1, |run| veb.fit(&train.problem(&bp), run)).unwrap();
-    // With full steps too: neighbours on both sides share a table, and steps that do not count them never settle down.
+    // Also with full steps: neighbours on both sides share a table, and steps that do not count
+    // them do not converge.
     let losses: Vec<f64> = fit.trace.iterations.iter().map(|round| round.objective).collect();
     let (lowest, last) = (losses.iter().copied().fold(f64::INFINITY, f64::min), losses[losses.len() - 1]);
     assert!(last < 1.2 * lowest, "{last} after {lowest}");
-    let names: Vec<String> = told(&*fit.model).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = describe(&*fit.model).into_iter().map(|(name, _)| name).collect();
     for relation in ["next-state,", "next-context,"] {
         assert!(names.iter().any(|name| name.contains(relation)), "{relation} in {names:?}");
     }
@@ -283,8 +286,9 @@ fn saved_models_say_the_same_and_the_rounds_that_training_saw() {
             (answers.predicted, answers.probabilities.unwrap())
         });
         assert_eq!(before, after);
-        assert_eq!(told(&*fit.model), told(&*read));
-        // Without pairs of labels, beliefs are those of training: its last loss is that of the model.
+        assert_eq!(describe(&*fit.model), describe(&*read));
+        // Without pairs of labels beliefs are those of training, so the last loss is that of the
+        // model.
         if !matches!(learner.typetag_name(), "virtual-evidence-boosting") {
             let loss: f64 =
                 (0..corpus.len()).map(|i| -corpus.data().weight(i) * before.1.log_likelihood[i]).sum();

@@ -1,4 +1,4 @@
-//! Trained weights against the conditions that only an optimum fulfils.
+//! Trained weights against conditions that only an optimum fulfils.
 
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, quiet};
@@ -19,7 +19,7 @@ fn encoded(seed: u64, labels: usize) -> Encoded {
     Encoded::new(FEATURES, data(&Draw { sequences: 6, length: 25, labels, unlabelled: 0, seed }))
 }
 
-/// The weights that `learner` finds, and the gradient of the likelihood there.
+/// Weights that `learner` finds, and the gradient of the likelihood there.
 fn train(learner: &Mle, encoded: &Encoded) -> (Vec<f64>, Vec<f64>, Stop) {
     let problem = encoded.problem(&INFERENCE);
     let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
@@ -79,7 +79,7 @@ fn both_optimizers_agree_without_an_l1_penalty() {
 #[test]
 fn projected_gradients_end_where_owl_qn_does() {
     let encoded = encoded(6, 3);
-    // With both penalties there is one minimum only.
+    // With both penalties the minimum is unique.
     let learner = |optimizer: Box<dyn Optimizer>| {
         Mle(Minimisation {
             l1: 1.5,
@@ -95,8 +95,8 @@ fn projected_gradients_end_where_owl_qn_does() {
     assert!(a.contains(&0.0) && a.iter().zip(&b).all(|(a, b)| (*a == 0.0) == (*b == 0.0)), "{a:?} vs {b:?}");
 }
 
-/// The weights of a learner of two stages, of which the first is the model without edges and the second is what is best
-/// with its weights.
+/// Weights of a learner of two stages: the first is the model without edges, the second the optimum
+/// given its weights.
 fn two_stages(of: impl Fn(Minimisation) -> Box<dyn Learner>, exact: bool) {
     let encoded = encoded(8, 3);
     let problem = encoded.problem(&INFERENCE);

@@ -1,4 +1,5 @@
-//! The M-estimator: towards the truth as data grow, at a fraction of the likelihood's cost, and what that is worth.
+//! The M-estimator: convergence to the truth as data grow, cost relative to the likelihood, and
+//! accuracy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +19,8 @@ use rand::RngExt as _;
 
 const REFERENCES: [Reference; 3] = [Reference::Uniform, Reference::Frequencies, Reference::Local];
 
-/// Weights of three labels: of the value, and of transitions, which say nothing about labels or directions alone.
+/// Weights of three labels: of the value, and of transitions, which prefer no label and no
+/// direction.
 const OF_VALUE: [f64; 3] = [-0.8, 0.1, 0.7];
 const OF_PAIRS: [[f64; 3]; 3] = [[0.8, -0.5, -0.3], [-0.5, 0.7, -0.2], [-0.3, -0.2, 0.5]];
 
@@ -60,7 +62,7 @@ fn true_weights(encoded: &Encoded) -> Vec<f64> {
     w
 }
 
-/// How far weights are from the truth, whatever can be added to them without a change of the model left out.
+/// Distance of weights from the truth, up to changes that leave the distribution as it is.
 fn distance(encoded: &Encoded, w: &[f64]) -> f64 {
     let centred = |w: &[f64]| -> Vec<f64> {
         let of_value = (0..3).map(|y| w[3 + y] - (w[3] + w[4] + w[5]) / 3.0);
@@ -98,7 +100,7 @@ fn the_distance_to_the_truth_halves_with_sixteen_times_the_data() {
 
 #[test]
 fn log_rho_is_part_of_the_model() {
-    // Without anything but intercepts, every reference leads to the frequencies of the labels.
+    // With intercepts alone, every reference leads to the frequencies of the labels.
     let draw = Draw { sequences: 20, length: 30, labels: 3, unlabelled: 0, seed: 4 };
     let encoded = Encoded::new(r#"["intercept"]"#, data(&draw));
     let exact = weights(&Mle::default(), &encoded.problem(&INFERENCE));
@@ -153,7 +155,7 @@ fn unknown_settings_are_refused_and_known_ones_kept() {
     assert!(error.contains("unknown field `l3`"), "{error}");
 }
 
-/// The best time of an evaluation.
+/// Best time of an evaluation.
 fn best_time<O: Objective>(objective: O, w: &[f64]) -> Duration {
     let (mut f, mut gradient) = (Sharded::new(objective), vec![0.0; w.len()]);
     let times = (0..200).map(|_| {
@@ -176,7 +178,8 @@ fn on_words_an_iteration_costs_a_fraction_of_the_likelihood() {
     let map = Arc::new(fitted.map(&train).unwrap());
     let problem = Problem::new(&train, &map, &INFERENCE);
     let w = random_weights(&map, 0.1, 1);
-    // Within the pool, as experiments train: going there and back would take as long as all the rest.
+    // Inside the pool, as experiments train: entering and leaving it would take as long as all the
+    // rest.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let [likelihood, ours] = pool.install(|| {
         let rho = ReferenceDistribution::uniform(&map);
@@ -196,7 +199,7 @@ fn on_words_an_iteration_costs_a_fraction_of_the_likelihood() {
         println!("{accuracy:.4} in {:.2} s, {} iterations: {learner:?}", last.seconds, last.iteration);
         accuracy
     };
-    // Each with the penalty that suits it: with 1, the M-estimator is far too sure of itself on these data.
+    // Each with a suitable penalty: with 1, the M-estimator is far too confident on these data.
     let minimisation = |l2| Minimisation { l2, ..Minimisation::default() };
     let mle = accuracy(&Mle(minimisation(1.0)));
     let pseudo = accuracy(&PseudoLikelihood(minimisation(1.0)));

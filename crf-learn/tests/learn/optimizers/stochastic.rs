@@ -1,4 +1,4 @@
-//! Optimizers that go from batch to batch, against those that look at all data.
+//! Mini-batch optimizers against optimizers that use all data.
 
 use crf_core::{Learner, Problem, Result};
 use crf_learn::{
@@ -16,7 +16,7 @@ fn encoded(sequences: usize, unlabelled: u32, seed: u64) -> Encoded {
     Encoded::new(FEATURES, data(&Draw { sequences, length: 12, labels: 3, unlabelled, seed }))
 }
 
-/// The gradients over the batches of any partition sum to the gradient over all items.
+/// Asserts that the gradients over the batches of any partition sum to the gradient over all items.
 fn parts_sum_up<'a, O: Objective>(
     of: impl Fn(&Problem<'a>) -> Result<O>,
     encoded: &'a Encoded,
@@ -57,7 +57,7 @@ fn minimisation(l1: f64, l2: f64, epochs: u32, optimizer: Option<Box<dyn Optimiz
     Minimisation { l1, l2, optimizer, stop, ..Minimisation::default() }
 }
 
-/// The objective at the end, and the weights.
+/// Last objective, and the weights.
 fn train(learner: &dyn Learner, encoded: &Encoded) -> (f64, Vec<f64>) {
     let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
     (fit.trace.iterations.last().unwrap().objective, fit.model.log_linear().unwrap().weights().to_vec())
@@ -69,7 +69,7 @@ fn both_come_near_the_minimum() {
     let (least, _) = train(&Mle(minimisation(0.0, 1.0, 500, None)), &encoded);
     let sgd = Sgd { rate: 0.1, batch: Some(4), ..Sgd::default() };
     let adam = Adam { rate: 0.01, batch: 4, ..Adam::default() };
-    // One or two sequences a step are noisier than four.
+    // One or two sequences per step are noisier than four.
     let optimizers: [(Box<dyn Optimizer>, f64); 3] =
         [(Box::new(sgd), 1.01), (Box::<Sgd>::default(), 1.05), (Box::new(adam), 1.01)];
     for (optimizer, most) in optimizers {

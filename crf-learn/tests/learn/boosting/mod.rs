@@ -1,0 +1,4 @@
+//! Tests of the room `boosting`.
+
+mod gradient_tree_boosting;
+mod virtual_evidence_boosting;

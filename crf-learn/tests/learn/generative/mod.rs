@@ -1,0 +1,4 @@
+//! Tests of the room `generative`.
+
+mod discriminative_hmm;
+mod hmm;

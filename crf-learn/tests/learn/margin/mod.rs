@@ -1,0 +1,6 @@
+//! Tests of the room `margin`.
+
+mod arow;
+mod ocr;
+mod perceptron;
+mod ssvm;
