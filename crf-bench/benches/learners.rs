@@ -11,7 +11,7 @@ use data::corpus;
 /// Rounds of a training that is timed: enough for what comes once to matter little.
 const ROUNDS: u32 = 5;
 
-/// What a bench is called, and the settings; `ROUNDS` stands for their number.
+/// The name of each bench and its settings; `ROUNDS` stands for their number.
 const LEARNERS: [(&str, &str); 18] = [
     ("mle", r#"{"type": "mle", "l2": 1, "stop": {"iterations": ROUNDS}}"#),
     (

@@ -1,27 +1,29 @@
+//! The error type of the crate, and the exit code of each error.
+
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// The result of everything that can be refused.
+/// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong between a file and what is made of it.
+/// An error of the crate: wrong configs and options, failed cells, unusable files and data.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An experiment file, or an option of the command line, cannot be used.
-    #[error("{place}: {message}")]
+    /// A config or an option of the command line cannot be used.
+    #[error("{location}: {message}")]
     Config {
         /// `FILE:LINE:COLUMN`, a file, or an option.
-        place: String,
-        /// What is wrong there.
+        location: String,
+        /// The reason.
         message: String,
     },
     /// A cell of the experiment failed.
     #[error("{cell}: {source}")]
     Cell {
-        /// The method, sweep point and trial.
+        /// The name of the cell: method, sweep point and trial.
         cell: String,
-        /// What went wrong there.
+        /// The reason.
         source: crf_core::Error,
     },
     /// A file could not be read or written.
@@ -29,7 +31,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// A model file cannot be used.
@@ -37,43 +39,43 @@ pub enum Error {
     Model {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and what was expected.
+        /// The reason, and what was expected.
         message: String,
     },
     /// Data, features or a model were refused.
     #[error(transparent)]
     Core(#[from] crf_core::Error),
-    /// A result could not be written down.
+    /// A value could not be read or written in some format.
     #[error("{what}: {message}")]
     Format {
-        /// What was being written.
+        /// The value.
         what: &'static str,
-        /// What the writer said.
+        /// The error of the format.
         message: String,
     },
-    /// A command that was run for the user failed.
+    /// An external command failed.
     #[error("`{0}` failed")]
     Command(String),
 }
 
 impl Error {
-    /// A config or an option that cannot be used.
-    pub fn config(place: impl Display, message: impl Display) -> Self {
-        Error::Config { place: place.to_string(), message: message.to_string() }
+    /// The error of a config or an option that cannot be used.
+    pub fn config(location: impl Display, message: impl Display) -> Self {
+        Error::Config { location: location.to_string(), message: message.to_string() }
     }
 
-    /// A file that could not be read or written.
+    /// The error of a file that could not be read or written.
     pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
         |source| Error::Io { path, source }
     }
 
-    /// A text or a value that could not be read or written.
+    /// The error of a value that could not be read or written in some format.
     pub fn format<E: Display>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |error| Error::Format { what, message: error.to_string() }
     }
 
-    /// Whether the reader of our output has gone away, which is no failure.
+    /// True if the reader of our output has gone away, which is no failure.
     pub fn is_broken_pipe(&self) -> bool {
         let mut error: Option<&dyn std::error::Error> = Some(self);
         while let Some(cause) = error {
@@ -85,7 +87,7 @@ impl Error {
         false
     }
 
-    /// What the process returns: 2 for a wrong config, 1 for anything that fails while running.
+    /// The exit code of the process: 2 for a wrong config or option, 1 for a failure at run time.
     pub fn exit_code(&self) -> u8 {
         if matches!(self, Error::Config { .. }) { 2 } else { 1 }
     }

@@ -1,4 +1,5 @@
-//! Every plugin has an example that works, is on the list, and keeps what it promises: no test needs to be written for it.
+//! Conformance of all plugins: each has an example that works, is listed, and keeps its promises. A new plugin needs no
+//! test of its own here.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -53,7 +54,7 @@ fn plan(plugin: &Plugin, changes: &[(&str, Value)]) -> Option<Plan> {
     Some(parse(&name, &text, false, &[]).unwrap_or_else(|error| panic!("{error}\n{text}")))
 }
 
-/// What must be the same in every run of a cell.
+/// The parts of a cell that must be the same in every run.
 fn outcome(cell: Cell) -> (String, Vec<u64>, usize, usize) {
     let bits = cell.metrics.iter().map(|metric| metric.to_bits()).collect();
     (cell.seed, bits, cell.features, cell.iterations)
@@ -142,7 +143,7 @@ fn edges() -> [(&'static str, Weather); 6] {
     ]
 }
 
-/// Whether some label does not occur in the training data, or some position has none.
+/// True if some label does not occur in the training data, or some position has none.
 fn lacks_a_label(plan: &Plan) -> bool {
     let seed = Seed::new(plan.experiment.seed).child("data").child("trial 1").child("");
     let train = plan.points[0].dataset.load(&seed).expect("data").train;
@@ -244,10 +245,10 @@ impl Encoded {
     }
 }
 
-/// What a model says of data, and what it is as a file.
+/// The predictions of a model, and its bytes as a file.
 fn answers(model: &dyn Model, of: &Encoded) -> (Vec<u32>, Vec<u8>) {
-    let said = evaluate(model, &of.test, &*of.inference, Decode::Posterior).expect("answers");
-    (said.predicted, postcard::to_extend(&model, Vec::new()).expect("a model that can be saved"))
+    let evaluation = evaluate(model, &of.test, &*of.inference, Decode::Posterior).expect("answers");
+    (evaluation.predicted, postcard::to_extend(&model, Vec::new()).expect("a model that can be saved"))
 }
 
 #[test]
@@ -272,11 +273,11 @@ fn learners_keep_what_their_traces_promise_and_their_models_survive_a_file() {
         }
         let weights = fit.model.log_linear().map(|model| model.weights().to_vec());
         assert!(weights.into_iter().flatten().all(f64::is_finite), "{tag}: weights that are not finite");
-        let told = answers(&*fit.model, &data);
-        let again = postcard::from_bytes::<Box<dyn Model>>(&told.1);
+        let before = answers(&*fit.model, &data);
+        let again = postcard::from_bytes::<Box<dyn Model>>(&before.1);
         let mut again = again.unwrap_or_else(|error| panic!("{tag}: its model cannot be read back: {error}"));
         again.restore(&data.features).unwrap_or_else(|error| panic!("{tag}: {error}"));
-        assert!(answers(&*again, &data) == told, "{tag}: another model came back from its file");
+        assert!(answers(&*again, &data) == before, "{tag}: another model came back from its file");
     }
 }
 

@@ -1,3 +1,5 @@
+//! `cargo xtask compare`: the toolkit beside other programs.
+
 use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -8,24 +10,24 @@ use clap::Args;
 use crf_bench::cli::terminal;
 use crf_bench::{Error, Result};
 
-/// Measures the toolkit beside CRFsuite and scikit-learn, on the same attributes of CoNLL-2000.
+/// Compares the toolkit with CRFsuite and scikit-learn on the same attributes of CoNLL-2000.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   CRF_DATA=~/data cargo xtask compare
   CRF_DATA=~/data cargo xtask compare --dense --iterations 20
   mkdir -p results/peers && CRF_DATA=~/data cargo xtask compare --json > results/peers/conll2000.json    # for `report`
 
-Needs `conll2000/train.txt.gz` and `conll2000/test.txt.gz` below CRF_DATA, and Python 3 with pip, by which the \
-others are installed into `target/peers`; where that cannot be, it says so and exits with 0. Everything runs in \
-turn and in a process of its own: about ten minutes, or one with --quick.")]
+Needs `conll2000/train.txt.gz` and `conll2000/test.txt.gz` below CRF_DATA, and Python 3 with pip, which installs the \
+other programs into `target/peers`; without them it prints a note and exits with 0. The programs run one after the \
+other, each in its own process: about ten minutes, or one with --quick.")]
 pub(crate) struct CompareArgs {
-    /// Weights for every attribute with every label, not only for those that occur together.
+    /// Pairs every attribute with every label, not only with those that occur together.
     #[arg(long)]
     dense: bool,
-    /// Iterations of L-BFGS, and epochs of the perceptron; 50 unless given, with --quick 10.
+    /// Iterations of L-BFGS, and epochs of the perceptron; 50 if omitted, 10 with --quick.
     #[arg(long, value_name = "K")]
     iterations: Option<NonZeroU32>,
-    /// Takes 1,000 sentences and one round: a first look.
+    /// Uses 1,000 sentences and one round.
     #[arg(long)]
     quick: bool,
     /// Prints JSON.
@@ -33,7 +35,7 @@ pub(crate) struct CompareArgs {
     json: bool,
 }
 
-/// Starts the script that runs all programs in turn; this program is one of them.
+/// Starts the script that runs all programs one after the other; this program is one of them.
 pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let ours = std::env::current_exe().map_err(Error::io("this program"))?;
     // The program is `target/release/xtask`.

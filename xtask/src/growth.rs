@@ -1,3 +1,5 @@
+//! `cargo xtask growth`: time against the number of labels and the size of the data.
+
 mod machine;
 
 use std::io::Write;
@@ -22,19 +24,19 @@ use crf_bench::{Error, Result};
 
 use crate::growth::machine::{peak_flops, read_rate, seconds};
 
-/// Measures how time grows with labels and with data, and what bounds it on this machine.
+/// Measures the growth of time with labels and with data, and its bound on this machine.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask growth
   CRF_DATA=~/data cargo xtask growth --threads 1 --json > growth.json
 
 The chains are synthetic. The data are `conll2000/train.txt.gz` below CRF_DATA, repeated in memory; without CRF_DATA \
-this half is left out.")]
+this half is omitted.")]
 pub(crate) struct GrowthArgs {
-    /// Threads for the growth with data; all cores unless given. Chains run on one.
+    /// Number of threads for the growth with data; all cores if omitted. Chains run on one.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// How often the data are repeated, at most; by fours.
+    /// The largest number of copies of the data; copies grow by factors of 4.
     #[arg(long, value_name = "N", default_value = "16")]
     copies: NonZeroUsize,
     /// Prints JSON.
@@ -42,33 +44,33 @@ pub(crate) struct GrowthArgs {
     json: bool,
 }
 
-/// What is printed.
+/// The printed measurements.
 #[derive(Debug, Serialize)]
 struct Growth {
-    /// Floating-point operations a second of one core, in billions.
+    /// Floating-point operations per second of one core, in billions.
     peak_gflops: f64,
-    /// Bytes a second that one core reads from memory, in billions.
+    /// Bytes per second that one core reads from memory, in billions.
     memory_gbytes: f64,
     labels: Vec<Chain>,
     threads: usize,
     data: Vec<Pass>,
 }
 
-/// Forward-backward with so many labels.
+/// Forward-backward with a number of labels.
 #[derive(Debug, Serialize)]
 struct Chain {
     labels: usize,
-    /// Nanoseconds a position.
+    /// Nanoseconds per position.
     ns: f64,
     gflops: f64,
-    /// Of the machine's peak.
+    /// The share of the machine's peak.
     flops_share: f64,
-    /// Of the rate at which this core reads as much memory as the tables take.
+    /// The share of the rate at which this core reads memory of the tables' size.
     bytes_share: f64,
     bound: &'static str,
 }
 
-/// One evaluation of the likelihood and its gradient on so many copies of the data.
+/// An evaluation of the likelihood and its gradient on a number of copies of the data.
 #[derive(Debug, Serialize)]
 struct Pass {
     copies: usize,
@@ -77,7 +79,7 @@ struct Pass {
     seconds: f64,
 }
 
-/// Measures all and prints it.
+/// Measures and prints.
 pub(crate) fn run(args: &GrowthArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let line = progress::line("measuring the machine");
     let peak = peak_flops();
@@ -110,17 +112,19 @@ impl Chain {
     fn measure(labels: usize, peak: f64) -> Result<Self> {
         const LENGTH: usize = 200;
         let mut x = OwnedPotentials::random(LENGTH, labels, 3.0, &Seed::new(1));
-        let (p, with, mut scratch) = (x.view(), ForwardBackward::default(), Scratch::new());
+        let p = x.view();
+        let inference = ForwardBackward::default();
+        let mut scratch = Scratch::new();
         let (mut node, mut sums) = (vec![0.0; LENGTH * labels], vec![0.0; labels * labels]);
         let mut infer = || {
             let edge = EdgeBeliefs::PerTable { sums: &mut sums, weight: 1.0 };
-            with.infer(&p, &mut Beliefs { node: &mut node, edge }, &mut scratch)
+            inference.infer(&p, &mut Beliefs { node: &mut node, edge }, &mut scratch)
         };
         infer()?;
         let time = seconds(infer) / LENGTH as f64;
         let pairs = (labels * labels) as f64;
-        // A multiply-add for each pair of labels forward, one backward and one for the sum of edge marginals. Each
-        // direction reads its table, and the sums are read and written once in four steps.
+        // Per pair of labels, a multiply-add forward, one backward and one for the sum of edge marginals. Each direction
+        // reads its table, and the sums are read and written once in four steps.
         let (flops, bytes) = (6.0 * pairs / time, 20.0 * pairs / time);
         let tables = 3 * labels * labels * size_of::<f64>();
         let (flops_share, bytes_share) = (flops / peak, bytes / read_rate(tables));
@@ -133,7 +137,7 @@ impl Chain {
     }
 }
 
-/// The data that are repeated.
+/// The repeated data.
 const DATA: &str = "conll2000/train.txt.gz";
 
 /// The usual chunking features with observed pairs.
@@ -190,12 +194,12 @@ impl Growth {
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
         writeln!(
             out,
-            "one core: {:.1} billion floating-point operations a second, {:.1} GB a second from memory\n",
+            "one core: {:.1} billion floating-point operations per second, {:.1} GB per second from memory\n",
             self.peak_gflops, self.memory_gbytes
         )?;
         let head = [
             "labels L",
-            "ns a position",
+            "ns per position",
             "ns / L²",
             "Gflop/s",
             "of multiply-add peak",
@@ -217,11 +221,11 @@ impl Growth {
         if without_data {
             return writeln!(
                 out,
-                "growth with data was left out: set CRF_DATA to the directory that holds `{DATA}`, the public \
+                "growth with data was omitted: set CRF_DATA to the directory that holds `{DATA}`, the public \
                  CoNLL-2000 chunking data"
             );
         }
-        let head = ["copies", "positions", "features, s", "evaluation, s", "ns a position"];
+        let head = ["copies", "positions", "features, s", "evaluation, s", "ns per position"];
         let row = |pass: &Pass| {
             vec![
                 pass.copies.to_string(),

@@ -1,19 +1,21 @@
+//! The rules of the house, checked in the sources and documents.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crf_bench::{Error, Result};
 
-/// A folder of sources with more files than this has lost its shape, unless all of them are plugins.
+/// The largest number of files in a folder of sources, unless all of them are plugins.
 const MAX_FILES: usize = 16;
 /// The widest line of a comment, in characters.
 const MAX_COLUMNS: usize = 100;
-/// Words of documents that are to be read in one go.
+/// The largest number of words in documents that are to be read in one go.
 const MAX_WORDS: [(&str, usize); 2] = [("README.md", 900), ("ARCHITECTURE.md", 1500)];
-/// A doc comment that begins so paraphrases its item as a question.
+/// First words of doc comments that paraphrase their item as a question.
 const QUESTIONS: [&str; 6] = ["What", "How", "Whether", "Which", "Who", "By"];
 
-/// Offences against the rules of the house, each with its place.
+/// Offences against the rules of the house, each with its location.
 pub(crate) fn offences(root: &Path) -> Result<Vec<String>> {
     let mut sources = Vec::new();
     for entry in read_dir(root)? {
@@ -30,8 +32,8 @@ pub(crate) fn offences(root: &Path) -> Result<Vec<String>> {
     offences.extend(shared_names(&texts));
     offences.extend(questions(&texts));
     offences.extend(documents(root, &sources)?);
-    let place = format!("{}/", root.display());
-    Ok(offences.into_iter().map(|offence| offence.replace(&place, "")).collect())
+    let prefix = format!("{}/", root.display());
+    Ok(offences.into_iter().map(|offence| offence.replace(&prefix, "")).collect())
 }
 
 /// All Rust files below a directory.
@@ -115,16 +117,17 @@ fn shared_names(texts: &[(&Path, String)]) -> Vec<String> {
     let shared = places.iter().filter(|(name, places)| {
         !matches!(**name, "Error" | "Result") && places.len() > 1 && !places.iter().all(|(_, plugin)| *plugin)
     });
-    let told = shared.map(|(name, places)| {
+    let messages = shared.map(|(name, places)| {
         let files: Vec<&str> = places.iter().map(|(file, _)| file.as_str()).collect();
         format!("the public type `{name}` stands in {}", files.join(" and "))
     });
-    told.collect()
+    messages.collect()
 }
 
 /// Doc comments that begin as questions, if they are more than one in a hundred.
 fn questions(texts: &[(&Path, String)]) -> Vec<String> {
-    let (mut n_comments, mut asking) = (0, Vec::new());
+    let mut n_comments = 0;
+    let mut asking = Vec::new();
     for (file, text) in texts {
         let mut inside = false;
         for (n, line) in (1..).zip(text.lines()) {

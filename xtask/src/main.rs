@@ -1,6 +1,7 @@
 //! The commands of `crf`, and the chores of the workspace; `cargo xtask --help` lists them.
 //!
-//! One chore is one file; what users do forwards to `crf_bench::cli`.
+//! One chore is one file: tests and rules of the workspace, a new plugin, benchmarks. The commands of users forward to
+//! `crf_bench::cli`.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -16,7 +17,7 @@ use clap::{Parser, Subcommand};
 use crf_bench::Result;
 use crf_bench::cli::{Command, Verbosity, exit_code};
 
-/// Runs the commands of `crf` from the sources, and looks after the workspace.
+/// The commands of `crf` from the sources, and the chores of the workspace.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", version)]
 struct Cli {

@@ -1,3 +1,5 @@
+//! `cargo xtask new`: the files of a new plugin.
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,8 +9,7 @@ use clap::{Args, ValueEnum};
 use crf_bench::cli::terminal;
 use crf_bench::{Error, Kind, Result};
 
-/// Begins a new plugin in the room of its family: its file, its lines in the room's `mod.rs`, and a failing test that
-/// says what to fill in.
+/// Begins a new plugin: its file, its lines in `mod.rs`, and a failing test that says what to fill in.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask new learner margin/coin-toss && cargo fmt && cargo test -p crf-learn coin_toss
@@ -16,7 +17,7 @@ use crf_bench::{Error, Kind, Result};
 pub(crate) struct NewArgs {
     /// The kind of plugin.
     kind: New,
-    /// The room and the plugin's permanent name in configs, in lower case with hyphens.
+    /// The folder, and the plugin's permanent name in configs, in lower case with hyphens.
     #[arg(value_name = "ROOM/NAME")]
     name: String,
     /// The directory of the workspace.
@@ -33,7 +34,7 @@ enum New {
 }
 
 impl New {
-    /// Its kind, the crate of its kind, and what its file begins as.
+    /// The kind, the crate of the kind, and the template of the file.
     fn parts(self) -> (&'static str, &'static str, &'static str) {
         match self {
             New::Learner => ("learner", "crf-learn", include_str!("../templates/learner.rs")),
@@ -44,7 +45,7 @@ impl New {
     }
 }
 
-/// Ends the file of every new plugin.
+/// The end of the file of every new plugin.
 const TEST: &str = r#"
 #[cfg(test)]
 mod tests {
@@ -54,8 +55,8 @@ mod tests {
     fn does_what_its_documentation_says() {
         let plugin = NewPlugin::default();
         panic!(
-            "write here what {plugin:?} must do, on a case worked out by hand or against `crf_core::oracle`; then write its \
-             documentation and its settings, and fill in what the template does in their place"
+            "test {plugin:?} here, on a case worked out by hand or against `crf_core::oracle`; then write its documentation, \
+             its settings and its algorithm"
         );
     }
 }

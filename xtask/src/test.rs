@@ -1,3 +1,5 @@
+//! `cargo xtask test`: the checks of the continuous integration.
+
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -9,14 +11,14 @@ use clap::Args;
 
 use crate::house;
 
-/// Runs what the continuous integration runs, cheapest first, and stops at the first failure.
+/// Runs the checks of the continuous integration, cheapest first, and stops at the first failure.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask test
   cargo xtask test --house            # only the rules of the house: folders, names, comments, documents
   CRF_DATA=~/data cargo xtask test    # also the tests that need data files")]
 pub(crate) struct TestArgs {
-    /// Only checks folders, names, comments and documents, in a second.
+    /// Checks only folders, names, comments and documents: one second.
     #[arg(long)]
     house: bool,
 }
@@ -96,7 +98,7 @@ fn has_deny() -> bool {
     quiet.is_ok_and(|status| status.success())
 }
 
-/// The cargo that runs us, or the one in the path.
+/// The cargo that runs this program, or the one in the path.
 fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -2,7 +2,7 @@ use crf_core::{Decoded, Error, Inference, Label, Potentials, Result, Scratch, Sh
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it computes and how well, in one sentence (author year, equation).
+/// The answer that it computes and its quality, in one sentence (author year, equation).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewPlugin {}
@@ -20,9 +20,9 @@ impl Inference for NewPlugin {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
-        // `LogZ` and `Decoded` say what they are worth: exact, a bound, or an estimate.
-        let of = crf_core::oracle::all_labellings(p);
-        let best = of.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+        // `LogZ` and `Decoded` have a grade: exact, a bound, or an estimate.
+        let labellings = crf_core::oracle::all_labellings(p);
+        let best = labellings.iter().max_by(|a, b| a.score.total_cmp(&b.score));
         let best = best.ok_or_else(|| Error::Infeasible("there is no labelling".to_owned()))?;
         labels.copy_from_slice(&best.labels);
         Ok(Decoded::exact(best.score))

@@ -2,7 +2,7 @@ use crf_core::{Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it minimises or counts, in one sentence (author year, equation).
+/// The objective that it minimises, in one sentence (author year, equation).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewPlugin {}
@@ -16,7 +16,7 @@ impl Learner for NewPlugin {
     }
 
     fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
-        // `problem.train` are the encoded data and `problem.map` the features: one weight for each of them.
+        // `problem.train` is the encoded dataset and `problem.map` the features: one weight per feature.
         let weights = problem.start_weights()?;
         let model = Box::new(LogLinear::new(problem.map.clone(), weights)?);
         Ok(Fit { model, trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })

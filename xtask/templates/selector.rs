@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-/// By what it chooses features, in one sentence (author year, equation).
+/// The criterion that chooses features, in one sentence (author year, equation).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewPlugin {}
@@ -22,7 +22,7 @@ impl Selector for NewPlugin {
         run: &mut FitContext<'_>,
         emit: &mut dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Stop> {
-        // One candidate after the other, small to large; the features of each in ascending order.
+        // Candidates from small to large, the features of each in ascending order.
         let features: Vec<usize> = (0..problem.map.len()).collect();
         let _ =
             emit(Candidate { features: &features, weights: None, objective: None, seconds: run.seconds() })?;

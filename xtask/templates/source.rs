@@ -7,11 +7,11 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the data come from, in one sentence (author year, section).
+/// The data and their origin, in one sentence (author year, section).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewPlugin {
-    /// How many positions each part has.
+    /// Number of positions of each part.
     pub length: u32,
 }
 

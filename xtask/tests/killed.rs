@@ -58,7 +58,7 @@ fn bytes(run: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// How often the experiment is killed.
+/// Number of kills.
 const KILLS: usize = 50;
 
 #[test]

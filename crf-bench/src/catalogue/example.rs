@@ -7,7 +7,7 @@ use crate::catalogue::kind::Kind;
 use crate::config::KeyPath;
 use crate::error::{Error, Result};
 
-/// What all examples have in common.
+/// The experiment that all examples begin with.
 const EXPERIMENT: &str = r#"
 title = "An example"
 trials = 2
@@ -29,11 +29,11 @@ features = [{ state = { type = "value", channels = ["temperature"] } }]
 learner = { type = "hmm", emission = "gaussian" }
 "#;
 
-/// A learner for questions about something else: it trains nothing.
+/// A learner that trains nothing, for examples of other plugins.
 const FIXED: &str = r#"type = "fixed"
 weights = { "y=*" = 1.0 }"#;
 
-/// The example of a plugin: its name with the settings that its `plugin!` line gives.
+/// The example of a plugin: its name with the settings in its `plugin!` line.
 pub fn example(plugin: &Plugin) -> Result<Table> {
     let kind = Kind::named(plugin.kind).map_err(|message| Error::config(plugin.kind, message))?;
     let settings: Table = plugin.example.parse().map_err(Error::format("the plugin's example"))?;
@@ -44,7 +44,7 @@ pub fn example(plugin: &Plugin) -> Result<Table> {
     Ok(example)
 }
 
-/// An experiment in which a plugin takes part; none for formats, which are for files of one's own.
+/// An experiment with a plugin; `None` for formats, which are for a user's own files.
 pub fn experiment(plugin: &Plugin, config: &Table) -> Option<Table> {
     let own = Value::Table(config.clone());
     let fixed = || Value::Table(FIXED.parse().expect("the example is right"));
@@ -59,7 +59,7 @@ pub fn experiment(plugin: &Plugin, config: &Table) -> Option<Table> {
             ("methods.CRF.decode", "viterbi".into()),
             ("methods.CRF.learner", fixed()),
         ],
-        // Exact on chains, and it passes the messages that some learners read.
+        // Exact on chains, and it passes the messages that some learners need.
         "learner" => {
             vec![("methods.CRF.learner", own), ("methods.CRF.inference", "belief-propagation".into())]
         }
@@ -82,12 +82,12 @@ pub fn experiment(plugin: &Plugin, config: &Table) -> Option<Table> {
     changes.push(("title", format!("The {} `{}`", plugin.kind, plugin.tag).into()));
     let mut experiment = Value::Table(EXPERIMENT.parse().expect("the example is right"));
     for (key, value) in changes {
-        KeyPath::of(key.split('.')).set(&mut experiment, value);
+        KeyPath::new(key.split('.')).set(&mut experiment, value);
     }
     if plugin.kind != "claim" {
         // Only claims compare methods along a sweep.
-        KeyPath::of(["sweep"]).remove(&mut experiment);
-        KeyPath::of(["methods", "HMM"]).remove(&mut experiment);
+        KeyPath::new(["sweep"]).remove(&mut experiment);
+        KeyPath::new(["methods", "HMM"]).remove(&mut experiment);
     }
     experiment.try_into().ok()
 }

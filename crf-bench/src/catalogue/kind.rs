@@ -1,4 +1,4 @@
-//! The kinds of plugins, and what the plugins of each are read as.
+//! The kinds of plugins, and the reading of a plugin of each kind.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ use toml::{Table, Value};
 
 use crate::claims::claim::Claim;
 
-/// A kind of plugins.
+/// A kind of plugin.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name: that of the trait, in lower case.
+    /// The name of its trait, in lower case.
     pub name: &'static str,
     read: fn(&Table) -> Result<Table, Refused>,
 }
 
-/// Why a config is not that of a plugin.
+/// The reason why a config is not that of a plugin.
 #[derive(Debug)]
 pub enum Refused {
     /// It cannot be read.
     Unreadable(String),
-    /// The plugin says that it cannot work with these settings.
+    /// The plugin rejects these settings.
     Settings(crf_core::Error),
 }
 
@@ -51,7 +51,7 @@ impl Kind {
         Kind { name: "source", read: read::<dyn Source> },
     ];
 
-    /// The kind that is called so, in the singular or plural; the error says what was meant perhaps.
+    /// The kind of this name, in the singular or plural; the error has the nearest name.
     pub fn named(name: &str) -> Result<Self, String> {
         let is_meant =
             |kind: &Kind| name.strip_prefix(kind.name).is_some_and(|rest| matches!(rest, "" | "s"));
@@ -60,7 +60,7 @@ impl Kind {
         found.ok_or_else(|| format!("unknown kind `{name}`{}", hint(name, &names)))
     }
 
-    /// Reads a plugin of this kind, checks its settings, and gives it back with all defaults.
+    /// Reads a plugin of this kind, checks its settings, and returns them with all defaults.
     pub fn read(&self, config: &Table) -> Result<Table, Refused> {
         (self.read)(config)
     }
@@ -71,14 +71,14 @@ impl Kind {
         Plugin::all().into_iter().filter(move |plugin| plugin.kind == name)
     }
 
-    /// The plugin of this kind that is called so; the error says what was meant perhaps.
+    /// The plugin of this kind with this tag; the error has the nearest tag.
     pub fn plugin(&self, tag: &str) -> Result<&'static Plugin, String> {
         let tags: Vec<&str> = self.plugins().map(|plugin| plugin.tag).collect();
         let found = self.plugins().find(|plugin| plugin.tag == tag);
         found.ok_or_else(|| format!("unknown {} `{tag}`{}", self.name, hint(tag, &tags)))
     }
 
-    /// The config that names a plugin and leaves its settings as they are.
+    /// The config that names a plugin without any settings.
     ///
     /// A claim is a table below its name; all others have a `type`.
     pub fn bare(&self, tag: &str) -> Table {
@@ -88,7 +88,7 @@ impl Kind {
         }
     }
 
-    /// Where the settings of a plugin stand in its config.
+    /// The table with the settings in a plugin's config.
     pub fn settings<'c>(&self, config: &'c mut Table, tag: &str) -> Option<&'c mut Table> {
         match self.name {
             "claim" => config.get_mut(tag)?.as_table_mut(),
@@ -97,7 +97,7 @@ impl Kind {
     }
 }
 
-/// Asks a plugin of a kind whether its settings can work; some kinds have nothing to say before a run.
+/// The check of a plugin's settings; kinds without one accept all.
 trait Checked {
     fn accept(&self) -> crf_core::Result<()> {
         Ok(())

@@ -1,4 +1,4 @@
-//! What the settings of a plugin are, told by the plugin itself: its schema, its defaults, and what it refuses.
+//! The manual of a plugin, derived from the plugin itself: its schema, its defaults, and the values it refuses.
 
 use crf_core::{Error as CoreError, Plugin};
 use serde_json::Value as Json;
@@ -9,18 +9,18 @@ use crate::catalogue::kind::{Kind, Refused};
 use crate::config::KeyPath;
 use crate::error::Result;
 
-/// One setting of a plugin.
+/// One setting of a plugin, as `crf explain` prints it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Its key; those of inner tables are dotted.
+    /// The key; those of inner tables are dotted.
     pub key: String,
-    /// What it takes, in words.
+    /// The type of its values in words.
     pub takes: String,
-    /// What it is when left out; a setting that must be given has none.
+    /// The default; `None` for a setting that must be given.
     pub default: Option<String>,
-    /// Which values the plugin accepts, by its own words.
+    /// The range of values that the plugin accepts, in its own words.
     pub range: Option<String>,
-    /// What it means.
+    /// The documentation.
     pub doc: String,
 }
 
@@ -33,7 +33,7 @@ pub fn documentation(plugin: &Plugin) -> String {
 pub fn entries(kind: Kind, plugin: &Plugin) -> Result<Vec<Entry>> {
     let schema = (plugin.schema)();
     let mut example = example(plugin)?;
-    // What is read with its name alone has all its defaults; others need what the example gives.
+    // A plugin that can be read by its name alone has all its defaults; others need the example.
     let defaults = kind.read(&kind.bare(plugin.tag)).ok();
     if let Some(defaults) = &defaults {
         example = defaults.clone();
@@ -48,7 +48,7 @@ struct Manual<'a> {
     kind: Kind,
     tag: &'a str,
     root: &'a Json,
-    /// A config that is right.
+    /// A valid config.
     example: Table,
     defaults: Option<Table>,
 }
@@ -56,7 +56,8 @@ struct Manual<'a> {
 impl Manual<'_> {
     fn list(&self, table: &Json, above: &KeyPath, entries: &mut Vec<Entry>) {
         for (key, schema) in table["properties"].as_object().into_iter().flatten() {
-            let (path, inner) = (above.child(key), self.resolved(schema));
+            let path = above.child(key);
+            let inner = self.resolved(schema);
             let required = table["required"].as_array().is_some_and(|keys| keys.iter().any(|k| k == key));
             if inner["properties"].is_object() {
                 self.list(inner, &path, entries);
@@ -67,7 +68,7 @@ impl Manual<'_> {
             let default = match known {
                 Some(value) => Some(value.to_string()),
                 None if required => None,
-                None => Some(said(&schema["default"]).unwrap_or_else(|| "nothing".to_owned())),
+                None => Some(toml_text(&schema["default"]).unwrap_or_else(|| "unset".to_owned())),
             };
             let takes = self.takes(schema);
             entries.push(Entry {
@@ -80,7 +81,7 @@ impl Manual<'_> {
         }
     }
 
-    /// A schema behind its references, and without the null of what may be left out.
+    /// A schema with references resolved, and without the null of optional settings.
     fn resolved<'s>(&'s self, schema: &'s Json) -> &'s Json {
         if let Some(name) = schema["$ref"].as_str() {
             let name = name.trim_start_matches("#/$defs/");
@@ -102,11 +103,11 @@ impl Manual<'_> {
         let options = schema["oneOf"].as_array().or(schema["anyOf"].as_array()).into_iter().flatten();
         let mut words: Vec<String> = options
             .flat_map(|option| match option["enum"].as_array() {
-                Some(values) => values.iter().filter_map(said).collect(),
-                None => vec![said(&option["const"]).unwrap_or_else(|| self.takes(option))],
+                Some(values) => values.iter().filter_map(toml_text).collect(),
+                None => vec![toml_text(&option["const"]).unwrap_or_else(|| self.takes(option))],
             })
             .collect();
-        words.extend(schema["enum"].as_array().into_iter().flatten().filter_map(said));
+        words.extend(schema["enum"].as_array().into_iter().flatten().filter_map(toml_text));
         if !words.is_empty() {
             words.dedup();
             return words.join(" or ");
@@ -127,7 +128,7 @@ impl Manual<'_> {
         }
     }
 
-    /// What the plugin says that a number must be when it refuses one.
+    /// The range of a number: what the plugin demands when it refuses probes.
     fn range(&self, schema: &Json, path: &KeyPath) -> Option<String> {
         let is = |name: &str| match &schema["type"] {
             Json::Array(several) => several.iter().any(|kind| kind == name),
@@ -160,13 +161,13 @@ impl Manual<'_> {
     }
 }
 
-/// Whether a schema stands for a plugin within a plugin.
+/// True if a schema stands for a plugin within a plugin.
 pub(crate) fn names_a_plugin(schema: &Json) -> bool {
     let is_named = |schema: &Json| schema["$ref"] == "#/$defs/Named";
     is_named(schema) || schema["anyOf"].as_array().is_some_and(|options| options.iter().any(is_named))
 }
 
-/// What an error says that the setting at `path` must be.
+/// The demand of an error on the setting at `path`.
 fn wanted(error: &CoreError, path: &KeyPath) -> Option<String> {
     match error {
         CoreError::Setting { key, want, .. } => (path.steps().last() == Some(key)).then(|| want.clone()),
@@ -179,7 +180,7 @@ fn doc(schema: &Json) -> String {
     schema["description"].as_str().unwrap_or_default().to_owned()
 }
 
-/// A value of a schema as a config would write it.
-fn said(value: &Json) -> Option<String> {
+/// A value of a schema as a config spells it.
+fn toml_text(value: &Json) -> Option<String> {
     Value::try_from(value).ok().map(|value| value.to_string())
 }

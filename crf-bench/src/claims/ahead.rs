@@ -1,29 +1,29 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::place;
+use super::prefix;
 use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::{ConfigFault, KeyPath};
 use crate::results::summary::Summary;
 
-/// One method of each pair is ahead of the other in the mean, in all pairs but a few.
+/// The first method of each pair has the better mean, with few exceptions.
 ///
-/// A pair is like a row of a table: one that is not ahead at one of the points is an exception, and one that is not at
-/// several points is still one exception. Where single comparisons should be beyond chance, `better` is the claim to make.
+/// A pair is like a row of a table: not ahead at one point or at several, it is one exception. For comparisons that must be
+/// significant, use `better`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ahead {
-    /// Pairs of methods; the first one's mean should be better.
+    /// Pairs of methods; the first should have the better mean.
     pub pairs: Vec<[String; 2]>,
-    /// Which metric.
+    /// The metric.
     pub metric: String,
-    /// How far the means must be apart, beyond being different; at least 0.
+    /// The difference of the means that must be exceeded; at least 0.
     #[serde(default)]
     pub by: f64,
-    /// How many of the pairs may be exceptions.
+    /// The number of pairs that may be exceptions.
     #[serde(default)]
     pub exceptions: usize,
-    /// At which points; the claim is about all of them.
+    /// The points of the sweep, by values of its keys; all points if omitted. A pair must be ahead at each.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
 }
@@ -46,7 +46,7 @@ impl Claim for Ahead {
         names.metric("metric", &self.metric)?;
         if self.by.is_nan() || self.by < 0.0 {
             return Err(ConfigFault::value(
-                KeyPath::of(["by"]),
+                KeyPath::new(["by"]),
                 format!("expected at least 0, got {}", self.by),
             ));
         }
@@ -60,24 +60,25 @@ impl Claim for Ahead {
         if points.is_empty() {
             return Verdict::skipped("no such point in this run");
         }
-        let (mut evidence, mut exceptions) = (Vec::new(), Vec::new());
+        let mut evidence = Vec::new();
+        let mut exceptions = Vec::new();
         for [method, than] in &self.pairs {
             let (a, b) = (summary.method(method), summary.method(than));
             let differences = points.iter().map(|&point| (point, summary.difference(a, b, point, metric)));
             let differences: Vec<_> = differences.collect();
-            // No number is no lead.
+            // NaN is no lead.
             if !differences.iter().all(|(_, difference)| sign * difference.mean > self.by) {
                 exceptions.push(method.as_str());
             }
             let listed =
-                differences.iter().map(|(point, by)| format!("{}{by}", place(&summary.points[*point])));
+                differences.iter().map(|(point, by)| format!("{}{by}", prefix(&summary.points[*point])));
             evidence.push(format!("{method} − {than}: {}", listed.collect::<Vec<_>>().join(", ")));
         }
-        let told = match exceptions.len() {
+        let count = match exceptions.len() {
             0 => format!("ahead in all of {}", self.pairs.len()),
             n => format!("not ahead in {n} of {} ({})", self.pairs.len(), exceptions.join(", ")),
         };
-        Verdict::new(exceptions.len() <= self.exceptions, format!("{told}; {}", evidence.join("; ")))
+        Verdict::new(exceptions.len() <= self.exceptions, format!("{count}; {}", evidence.join("; ")))
     }
 }
 
@@ -99,18 +100,18 @@ mod tests {
 
     #[test]
     fn a_pair_is_one_exception_at_however_many_points() {
-        let of = summary(&[0.3, 0.3, 0.1], &[0.2; 3]);
-        assert_eq!(holds(&ahead(r#"[["A", "B"]]"#, 0), &of), Some(false));
-        assert_eq!(holds(&ahead(r#"[["A", "B"]]"#, 1), &of), Some(true));
-        assert_eq!(holds(&ahead(r#"[["A", "B"], ["B", "A"]]"#, 1), &of), Some(false));
-        assert_eq!(holds(&ahead(r#"[["A", "B"], ["B", "A"]]"#, 2), &of), Some(true));
+        let results = summary(&[0.3, 0.3, 0.1], &[0.2; 3]);
+        assert_eq!(holds(&ahead(r#"[["A", "B"]]"#, 0), &results), Some(false));
+        assert_eq!(holds(&ahead(r#"[["A", "B"]]"#, 1), &results), Some(true));
+        assert_eq!(holds(&ahead(r#"[["A", "B"], ["B", "A"]]"#, 1), &results), Some(false));
+        assert_eq!(holds(&ahead(r#"[["A", "B"], ["B", "A"]]"#, 2), &results), Some(true));
     }
 
     #[test]
     fn a_lead_can_be_asked_to_be_large() {
         let by = |by: f64| format!(r#"ahead = {{ pairs = [["A", "B"]], metric = "error", by = {by} }}"#);
-        let of = summary(&[0.1], &[0.2]);
-        assert_eq!((holds(&by(0.09), &of), holds(&by(0.11), &of)), (Some(true), Some(false)));
+        let results = summary(&[0.1], &[0.2]);
+        assert_eq!((holds(&by(0.09), &results), holds(&by(0.11), &results)), (Some(true), Some(false)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::place;
+use super::prefix;
 use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::ConfigFault;
 use crate::results::summary::Summary;
@@ -12,13 +12,13 @@ macro_rules! bound {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $type {
-            /// Whose results.
+            /// The method.
             pub method: String,
-            /// Which metric.
+            /// The metric.
             pub metric: String,
             /// The bound on the mean.
             pub value: f64,
-            /// At which points; the claim must hold at all of them.
+            /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all points if omitted. The claim must hold at each.
             #[serde(default, skip_serializing_if = "At::is_empty")]
             pub at: At,
         }
@@ -37,8 +37,8 @@ macro_rules! bound {
                 let (method, metric) = (summary.method(&self.method), summary.metric(&self.metric));
                 let holds: fn(f64, f64) -> bool = $holds;
                 let verdicts = summary.at(&self.at.0).into_iter().map(|point| {
-                    let of = summary.estimate(method, point, metric);
-                    Verdict::new(holds(of.mean, self.value), format!("{}{of}", place(&summary.points[point])))
+                    let estimate = summary.estimate(method, point, metric);
+                    Verdict::new(holds(estimate.mean, self.value), format!("{}{estimate}", prefix(&summary.points[point])))
                 });
                 Verdict::all(verdicts.collect())
             }
@@ -47,7 +47,7 @@ macro_rules! bound {
 }
 
 bound!(
-    /// The metric's mean is at most a value.
+    /// The mean of a metric is at most a value.
     AtMost, "at-most", |mean, value| mean <= value,
     example = r#"
 method = "CRF"
@@ -58,7 +58,7 @@ at = { "dataset.noise" = 0.4 }
 );
 
 bound!(
-    /// The metric's mean is at least a value.
+    /// The mean of a metric is at least a value.
     AtLeast, "at-least", |mean, value| mean >= value,
     example = r#"
 method = "CRF"
@@ -73,12 +73,12 @@ mod tests {
 
     #[test]
     fn bounds_hold_at_all_points_or_not_at_all() {
-        let of = summary(&[0.1, 0.2], &[0.0; 2]);
+        let results = summary(&[0.1, 0.2], &[0.0; 2]);
         let claim =
             |tag: &str, value| format!(r#"{tag} = {{ method = "A", metric = "error", value = {value} }}"#);
-        assert_eq!(holds(&claim("at-most", 0.25), &of), Some(true));
-        assert_eq!(holds(&claim("at-most", 0.15), &of), Some(false));
-        assert_eq!(holds(&claim("at-least", 0.05), &of), Some(true));
-        assert_eq!(holds(&claim("at-least", 0.15), &of), Some(false));
+        assert_eq!(holds(&claim("at-most", 0.25), &results), Some(true));
+        assert_eq!(holds(&claim("at-most", 0.15), &results), Some(false));
+        assert_eq!(holds(&claim("at-least", 0.05), &results), Some(true));
+        assert_eq!(holds(&claim("at-least", 0.15), &results), Some(false));
     }
 }

@@ -1,3 +1,5 @@
+//! The trait of all claims, verdicts, and the names that claims may refer to.
+
 use std::fmt::Debug;
 
 use schemars::JsonSchema;
@@ -10,21 +12,21 @@ use crate::config::{ConfigFault, Experiment, KeyPath, same};
 use crate::results::selection_path;
 use crate::results::summary::Summary;
 
-/// Something the results should show; each kind is one key of a claim's table.
+/// A statement about results that can be judged; each kind of claim is one key of a claim's table in the file.
 #[typetag::serde]
 pub trait Claim: Debug + Send + Sync {
     /// Rejects names that the experiment does not have, before anything runs.
     fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault>;
-    /// Says whether the results show it, and by which numbers.
+    /// Judges the claim by the results.
     fn judge(&self, summary: &Summary) -> Verdict;
 }
 
-/// A claim in words and in a form that can be judged.
+/// A claim of an experiment file: a sentence and its formal counterpart.
 #[derive(Debug)]
 pub struct Statement {
     /// The sentence in the report.
     pub text: String,
-    /// What it means in numbers.
+    /// The claim that is judged.
     pub claim: Box<dyn Claim>,
 }
 
@@ -37,7 +39,7 @@ impl<'de> Deserialize<'de> for Statement {
         if table.len() != 1 {
             return Err(incomplete());
         }
-        // Its kind comes first: an error there must not depend on the text.
+        // The kind is read first: an error in it must not depend on the text.
         let claim = Deserialize::deserialize(table)
             .map_err(|error: toml::de::Error| D::Error::custom(error.message()))?;
         match text {
@@ -58,7 +60,7 @@ impl Serialize for Statement {
     }
 }
 
-/// The points of the sweep where a claim is made: those with these values; all of them when there are none.
+/// The points of the sweep that a claim is about: those with these values of its keys; all points if empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, DeriveDeserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct At(#[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")] pub Table);
@@ -69,7 +71,7 @@ impl At {
     }
 }
 
-/// How a claim came out.
+/// The outcome of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, DeriveDeserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -77,32 +79,32 @@ pub enum Outcome {
     Holds,
     /// The results do not show it.
     Fails,
-    /// The run leaves out the points that the claim speaks of.
+    /// The run omits the points that the claim is about.
     Skipped,
 }
 
-/// A judgement and the numbers behind it.
+/// The outcome of a claim and the numbers behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// How the claim came out.
+    /// The outcome.
     pub outcome: Outcome,
     /// The numbers.
     pub evidence: String,
 }
 
 impl Verdict {
-    /// A claim that holds or fails.
+    /// The verdict on a claim that holds or fails.
     pub fn new(holds: bool, evidence: impl Into<String>) -> Self {
         let outcome = if holds { Outcome::Holds } else { Outcome::Fails };
         Verdict { outcome, evidence: evidence.into() }
     }
 
-    /// A claim about points that this run does not have.
+    /// The verdict on a claim about points that this run omits.
     pub fn skipped(why: impl Into<String>) -> Self {
         Verdict { outcome: Outcome::Skipped, evidence: why.into() }
     }
 
-    /// All parts must hold; parts that were skipped do not count unless all were.
+    /// The verdict on a claim with parts, all of which must hold; skipped parts do not count unless all are.
     pub fn all(parts: Vec<Verdict>) -> Self {
         let any = |outcome| parts.iter().any(|part: &Verdict| part.outcome == outcome);
         let outcome = [Outcome::Fails, Outcome::Holds].into_iter().find(|&outcome| any(outcome));
@@ -113,7 +115,7 @@ impl Verdict {
     }
 }
 
-/// The names an experiment has, which claims and figures refer to.
+/// The names in an experiment that claims and figures may refer to.
 #[derive(Debug, Clone)]
 pub struct Names<'a> {
     methods: Vec<&'a str>,
@@ -123,40 +125,40 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn of(experiment: &'a Experiment, strict: bool) -> Self {
+    pub(crate) fn new(experiment: &'a Experiment, strict: bool) -> Self {
         let methods = experiment.methods.iter().map(|(name, _)| name.as_str()).collect();
-        let of_path = selection_path::columns(&experiment.path).into_iter().map(|column| column.name);
-        let metrics = experiment.metrics.iter().map(|metric| metric.name()).chain(of_path).collect();
+        let path_columns = selection_path::columns(&experiment.path).into_iter().map(|column| column.name);
+        let metrics = experiment.metrics.iter().map(|metric| metric.name()).chain(path_columns).collect();
         Names { methods, metrics, sweep: experiment.sweep.clone(), strict }
     }
 
-    /// The names that are left without a key of the sweep.
+    /// The names without a key of the sweep.
     pub(crate) fn without(&self, key: &str) -> Self {
         let mut names = self.clone();
         names.sweep.remove(key);
         names
     }
 
-    /// `key` of a claim must name a method.
+    /// Checks that `key` of a claim names a method.
     pub fn method(&self, key: &str, name: &str) -> Result<(), ConfigFault> {
-        self.known(KeyPath::of([key]), "method", name, &self.methods)
+        self.known(KeyPath::new([key]), "method", name, &self.methods)
     }
 
-    /// `key` of a claim must name a metric, as a config or as the results spell it.
+    /// Checks that `key` of a claim names a metric, spelled as in configs or as in results.
     pub fn metric(&self, key: &str, name: &str) -> Result<(), ConfigFault> {
         let name = name.replace('-', "_");
-        self.known(KeyPath::of([key]), "metric", &name, &self.metrics)
+        self.known(KeyPath::new([key]), "metric", &name, &self.metrics)
     }
 
-    /// `key` of a claim must name a key of the sweep.
+    /// Checks that `key` of a claim names a key of the sweep.
     pub fn along(&self, key: &str, name: &str) -> Result<(), ConfigFault> {
         let keys: Vec<&String> = self.sweep.keys().collect();
-        self.known(KeyPath::of([key]), "sweep key", name, &keys)
+        self.known(KeyPath::new([key]), "sweep key", name, &keys)
     }
 
-    /// `at` of a claim must give values that keys of the sweep take.
+    /// Checks that `at` of a claim gives values that keys of the sweep take.
     pub fn at(&self, at: &At) -> Result<(), ConfigFault> {
-        let path = KeyPath::of(["at"]);
+        let path = KeyPath::new(["at"]);
         let keys: Vec<&String> = self.sweep.keys().collect();
         for (key, value) in &at.0 {
             if !self.sweep.contains_key(key) {
@@ -170,7 +172,7 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    /// Values at `path` of a claim must be among those that a key of the sweep takes.
+    /// Checks that values at `path` of a claim are among those that a key of the sweep takes.
     pub fn values<'v>(
         &self,
         path: KeyPath,

@@ -1,12 +1,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::place;
+use super::prefix;
 use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
-/// One method is better than another: the 95% interval of their difference, trial by trial, excludes 0.
+/// One method is significantly better than another: the 95% interval of their paired difference excludes 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Better {
@@ -14,9 +14,9 @@ pub struct Better {
     pub method: String,
     /// The other one.
     pub than: String,
-    /// Which metric.
+    /// The metric.
     pub metric: String,
-    /// At which points; the claim must hold at all of them.
+    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all points if omitted. The claim must hold at each.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
 }
@@ -46,9 +46,9 @@ impl Claim for Better {
     }
 }
 
-/// One method is no worse than another: the 95% interval of their difference, trial by trial, does not lie on the worse
-/// side as a whole. With a single trial there is no interval, and the difference itself may not. Where a loss `within` some
-/// distance is allowed, it is the means that decide.
+/// One method is not significantly worse than another: the 95% interval of their paired difference does not lie entirely on
+/// the worse side. With a single trial there is no interval, and the difference itself decides. With `within`, the
+/// difference of the means decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoWorse {
@@ -56,12 +56,12 @@ pub struct NoWorse {
     pub method: String,
     /// The other one.
     pub than: String,
-    /// Which metric.
+    /// The metric.
     pub metric: String,
-    /// At which points; the claim must hold at all of them.
+    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all points if omitted. The claim must hold at each.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
-    /// By how much its mean may be worse.
+    /// The largest difference by which the mean may be worse; the interval decides if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<f64>,
 }
@@ -92,7 +92,7 @@ impl Claim for NoWorse {
     }
 }
 
-/// Two methods are equal: their means are not further apart than `within`.
+/// Two methods are equal: their means differ by at most `within`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Equal {
@@ -100,12 +100,12 @@ pub struct Equal {
     pub method: String,
     /// The other one.
     pub other: String,
-    /// Which metric.
+    /// The metric.
     pub metric: String,
-    /// At which points; the claim must hold at all of them.
+    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all points if omitted. The claim must hold at each.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
-    /// How far apart the means may be.
+    /// The largest difference of the means.
     pub within: f64,
 }
 
@@ -136,7 +136,7 @@ impl Claim for Equal {
 }
 
 fn allowed(within: f64) -> String {
-    format!(", of which {within} is allowed")
+    format!(", {within} allowed")
 }
 
 fn check(names: &Names<'_>, methods: [(&str, &str); 2], metric: &str, at: &At) -> Result<(), ConfigFault> {
@@ -145,8 +145,8 @@ fn check(names: &Names<'_>, methods: [(&str, &str); 2], metric: &str, at: &At) -
     names.at(at)
 }
 
-/// Judges the difference of two methods at each point; `holds` also learns whether higher is better, and `note` ends
-/// the evidence.
+/// Judges the paired difference of two methods at each point by `holds(difference, higher_is_better)`; `note` ends the
+/// evidence.
 fn compare(
     summary: &Summary,
     method: &str,
@@ -161,7 +161,7 @@ fn compare(
         let difference = summary.difference(a, b, point, m);
         let evidence = format!(
             "{}{method} {}, {than} {}, difference {difference}{note}",
-            place(&summary.points[point]),
+            prefix(&summary.points[point]),
             summary.estimate(a, point, m),
             summary.estimate(b, point, m),
         );
@@ -195,13 +195,13 @@ mod tests {
 
     #[test]
     fn at_chooses_the_points() {
-        let of = summary(&[0.1, 0.3], &[0.2, 0.2]);
+        let results = summary(&[0.1, 0.3], &[0.2, 0.2]);
         let at = |x: &str| {
             format!(r#"better = {{ method = "A", than = "B", metric = "error", at = {{ x = {x} }} }}"#)
         };
-        assert_eq!(holds(&at("0"), &of), Some(true));
-        assert_eq!(holds(&at("1.0"), &of), Some(false));
-        assert_eq!(holds(&at("7"), &of), None);
+        assert_eq!(holds(&at("0"), &results), Some(true));
+        assert_eq!(holds(&at("1.0"), &results), Some(false));
+        assert_eq!(holds(&at("7"), &results), None);
     }
 
     #[test]
@@ -211,6 +211,6 @@ mod tests {
         assert_eq!(holds(equal, &summary(&[0.1], &[0.16])), Some(false));
         let claim: Box<dyn crate::claims::claim::Claim> = toml::from_str(equal).expect("a claim");
         let evidence = claim.judge(&summary(&[0.1], &[0.16])).evidence;
-        assert!(evidence.ends_with("difference -0.0600 ± 0.0043, of which 0.05 is allowed"), "{evidence}");
+        assert!(evidence.ends_with("difference -0.0600 ± 0.0043, 0.05 allowed"), "{evidence}");
     }
 }

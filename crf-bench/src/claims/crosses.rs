@@ -6,20 +6,21 @@ use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
-/// The curves of two methods cross: their difference changes sign, counted where its 95% interval excludes 0.
+/// The curves of two methods cross: their paired difference changes sign, counting only points where its 95% interval
+/// excludes 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crosses {
     /// The two methods.
     pub methods: [String; 2],
-    /// Which metric.
+    /// The metric.
     pub metric: String,
-    /// The sweep key.
+    /// The sweep key along which the curves run.
     pub along: String,
-    /// The values of other sweep keys; the claim must hold for each combination of those left open.
+    /// Values of the other sweep keys. The claim must hold for each combination of the keys that are not given.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
-    /// How often they cross.
+    /// The number of crossings.
     #[serde(default = "once")]
     pub times: usize,
 }
@@ -56,8 +57,8 @@ impl Claim for Crosses {
         let verdicts = lines.iter().map(|line| {
             let differences: Vec<_> =
                 line.points.iter().map(|&point| summary.difference(a, b, point, metric)).collect();
-            let clear = differences.iter().filter(|of| of.low() > 0.0 || of.high() < 0.0);
-            let signs: Vec<bool> = clear.map(|of| of.mean > 0.0).collect();
+            let clear = differences.iter().filter(|interval| interval.low() > 0.0 || interval.high() < 0.0);
+            let signs: Vec<bool> = clear.map(|interval| interval.mean > 0.0).collect();
             let times = signs.windows(2).filter(|pair| pair[0] != pair[1]).count();
             let evidence = listed(summary, &self.along, line, &differences);
             let [a, b] = &self.methods;

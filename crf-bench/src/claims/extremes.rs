@@ -13,16 +13,16 @@ macro_rules! extreme {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $type {
-            /// Whose results.
+            /// The method.
             pub method: String,
-            /// Which metric.
+            /// The metric.
             pub metric: String,
-            /// The sweep key.
+            /// The sweep key along which the means are compared.
             pub along: String,
-            /// The values of the key where the extremes are.
+            /// The values of the key at which the means are extreme.
             #[schemars(with = "Vec<serde_json::Value>")]
             pub values: Vec<Value>,
-            /// The values of other sweep keys; the claim must hold for each combination of those left open.
+            /// Values of the other sweep keys. The claim must hold for each combination of the keys that are not given.
             #[serde(default, skip_serializing_if = "At::is_empty")]
             pub at: At,
         }
@@ -35,7 +35,7 @@ macro_rules! extreme {
                 names.method("method", &self.method)?;
                 names.metric("metric", &self.metric)?;
                 names.along("along", &self.along)?;
-                names.values(KeyPath::of(["values"]), &self.along, &self.values)?;
+                names.values(KeyPath::new(["values"]), &self.along, &self.values)?;
                 names.at(&self.at)
             }
 
@@ -47,7 +47,7 @@ macro_rules! extreme {
 }
 
 extreme!(
-    /// The metric's means at certain values of a sweep key are lower than at all its other values.
+    /// The means of a metric at certain values of a sweep key are lower than at all its other values.
     LowestAt, "lowest-at", sign = 1.0,
     example = r#"
 method = "CRF"
@@ -58,7 +58,7 @@ values = [0.1, 0.2]
 );
 
 extreme!(
-    /// The metric's means at certain values of a sweep key are higher than at all its other values.
+    /// The means of a metric at certain values of a sweep key are higher than at all its other values.
     PeaksAt, "peaks-at", sign = -1.0,
     example = r#"
 method = "CRF"
@@ -84,8 +84,8 @@ fn judge(
         let is_chosen =
             |point: usize| summary.value(point, key).is_some_and(|have| values.iter().any(|v| same(have, v)));
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
-        for (&point, of) in line.points.iter().zip(&means) {
-            if is_chosen(point) { &mut chosen } else { &mut others }.push(sign * of.mean);
+        for (&point, interval) in line.points.iter().zip(&means) {
+            if is_chosen(point) { &mut chosen } else { &mut others }.push(sign * interval.mean);
         }
         if chosen.len() < values.len() || others.is_empty() {
             return Verdict::skipped(format!("nothing to compare: {evidence}"));
@@ -105,11 +105,11 @@ mod tests {
         let claim = |tag: &str, values: &str| {
             format!(r#"{tag} = {{ method = "A", metric = "error", along = "x", values = {values} }}"#)
         };
-        let of = summary(&[0.1, 0.3, 0.4, 0.2], &[0.0; 4]);
-        assert_eq!(holds(&claim("lowest-at", "[0, 3]"), &of), Some(true));
-        assert_eq!(holds(&claim("lowest-at", "[0, 1]"), &of), Some(false));
-        assert_eq!(holds(&claim("peaks-at", "[2]"), &of), Some(true));
-        assert_eq!(holds(&claim("peaks-at", "[1]"), &of), Some(false));
-        assert_eq!(holds(&claim("peaks-at", "[9]"), &of), None);
+        let results = summary(&[0.1, 0.3, 0.4, 0.2], &[0.0; 4]);
+        assert_eq!(holds(&claim("lowest-at", "[0, 3]"), &results), Some(true));
+        assert_eq!(holds(&claim("lowest-at", "[0, 1]"), &results), Some(false));
+        assert_eq!(holds(&claim("peaks-at", "[2]"), &results), Some(true));
+        assert_eq!(holds(&claim("peaks-at", "[1]"), &results), Some(false));
+        assert_eq!(holds(&claim("peaks-at", "[9]"), &results), None);
     }
 }

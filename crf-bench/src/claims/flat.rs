@@ -6,21 +6,20 @@ use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
-/// The metric stays the same along a sweep key: its largest and smallest mean are not further apart than
-/// `within`.
+/// A metric stays the same along a sweep key: its largest and smallest mean differ by at most `within`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flat {
-    /// Whose results.
+    /// The method.
     pub method: String,
-    /// Which metric.
+    /// The metric.
     pub metric: String,
-    /// The sweep key.
+    /// The sweep key along which the means are compared.
     pub along: String,
-    /// The values of other sweep keys; the claim must hold for each combination of those left open.
+    /// Values of the other sweep keys. The claim must hold for each combination of the keys that are not given.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
-    /// How far apart means may be.
+    /// The largest difference of two means.
     pub within: f64,
 }
 
@@ -49,8 +48,8 @@ impl Claim for Flat {
         let lines = summary.lines(&self.along, &self.at.0);
         let verdicts = lines.iter().map(|line| {
             let means = along(summary, &self.method, &self.metric, line);
-            let low = means.iter().map(|of| of.mean).fold(f64::INFINITY, f64::min);
-            let high = means.iter().map(|of| of.mean).fold(f64::NEG_INFINITY, f64::max);
+            let low = means.iter().map(|interval| interval.mean).fold(f64::INFINITY, f64::min);
+            let high = means.iter().map(|interval| interval.mean).fold(f64::NEG_INFINITY, f64::max);
             let apart = format!("{:.4} apart", high - low);
             Verdict::new(
                 high - low <= self.within,

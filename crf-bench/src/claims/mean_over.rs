@@ -8,16 +8,16 @@ use crate::claims::claim::{Claim, Names, Verdict};
 use crate::config::{ConfigFault, KeyPath};
 use crate::results::summary::Summary;
 
-/// Another claim, made of the mean over all values of a sweep key, single ones of which may differ.
+/// Another claim, made about the mean over all values of a sweep key; single values may differ.
 ///
-/// The values take the place of trials, each with the mean of its own: intervals say how far the mean would move with
-/// other values, such as other data sets.
+/// The mean at each value takes the place of a trial: intervals tell how far the mean would move with other values, such as
+/// other data sets.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeanOver {
-    /// The sweep key.
+    /// The sweep key over whose values the mean is taken.
     pub key: String,
-    /// What is claimed; it cannot speak of the key.
+    /// The claim about the mean; it cannot refer to the key.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub claim: Box<dyn Claim>,
 }
@@ -36,7 +36,7 @@ claim = { at-most = { method = "CRF", metric = "error", value = 0.4 } }
 impl Claim for MeanOver {
     fn check(&self, names: &Names<'_>) -> Result<(), ConfigFault> {
         names.along("key", &self.key)?;
-        let path = KeyPath::of(["claim", self.claim.typetag_name()]);
+        let path = KeyPath::new(["claim", self.claim.typetag_name()]);
         self.claim.check(&names.without(&self.key)).map_err(|fault| fault.below(&path))
     }
 
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn single_values_may_differ() {
-        let of = summary(&[0.1, 0.3, 0.2], &[0.3, 0.29, 0.4]);
+        let results = summary(&[0.1, 0.3, 0.2], &[0.3, 0.29, 0.4]);
         let bound = |value| format!(r#"at-most = {{ method = "A", metric = "error", value = {value} }}"#);
-        assert_eq!(holds(&bound(0.21), &of), Some(false));
-        assert_eq!(holds(&claim(&bound(0.21)), &of), Some(true));
-        assert_eq!(holds(&claim(&bound(0.19)), &of), Some(false));
+        assert_eq!(holds(&bound(0.21), &results), Some(false));
+        assert_eq!(holds(&claim(&bound(0.21)), &results), Some(true));
+        assert_eq!(holds(&claim(&bound(0.19)), &results), Some(false));
     }
 
     #[test]
@@ -88,10 +88,10 @@ mod tests {
         let value = |v: usize| toml::Value::from(v as i64);
         let points = (0..6).map(|p| SweepValues::default().with("x", &value(p / 2)).with("y", &value(p % 2)));
         let metrics = summary(&[0.0], &[0.0]).metrics;
-        let of = Summary::new(vec!["A".into()], points.collect(), metrics, 2, |_, point, _, trial| {
+        let results = Summary::new(vec!["A".into()], points.collect(), metrics, 2, |_, point, _, trial| {
             (100 * (point % 2) + 10 * (point / 2) + trial) as f64
         });
-        let means = with_trials_along(&of, "x");
+        let means = with_trials_along(&results, "x");
         let at = |y: usize| SweepValues::default().with("y", &value(y));
         assert_eq!(means.points, [at(0), at(1)]);
         assert_eq!(means.values(0, 0, 0), [0.5, 10.5, 20.5]);

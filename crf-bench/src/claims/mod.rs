@@ -1,4 +1,10 @@
-//! The kinds of claims; each file is one kind or two that mirror each other.
+//! Claims: statements about the results of an experiment, judged after the run.
+//!
+//! A claim is a plugin like a learner: `claim.rs` has the trait, and each other file one kind of claim, or two that mirror
+//! each other. A claim is checked against the names of the experiment before anything runs, and judged by the
+//! [`Summary`] afterwards. It holds, fails, or is skipped if the run omits its points, as quick runs may.
+//!
+//! Uses `results` and the errors of `config`; nothing here reads data, trains or prints.
 
 mod ahead;
 mod bounds;
@@ -23,21 +29,21 @@ use crate::config::{SweepValues, show};
 use crate::results::mean_interval::MeanInterval;
 use crate::results::summary::{Line, Summary};
 
-/// The estimates of a method along a line.
+/// The means of a method along a line, with intervals.
 fn along(summary: &Summary, method: &str, metric: &str, line: &Line) -> Vec<MeanInterval> {
     let (method, metric) = (summary.method(method), summary.metric(metric));
     line.points.iter().map(|&point| summary.estimate(method, point, metric)).collect()
 }
 
-/// `1: 0.15 ± 0.01, 2: 0.12 ± 0.01`, after what the line's points share.
+/// `1: 0.15 ± 0.01, 2: 0.12 ± 0.01`, after the settings that the points of the line share.
 fn listed(summary: &Summary, key: &str, line: &Line, estimates: &[MeanInterval]) -> String {
     let value = |point: usize| summary.value(point, key).map(show).unwrap_or_default();
     let entries = line.points.iter().zip(estimates).map(|(&point, of)| format!("{}: {of}", value(point)));
-    format!("{}{}", place(&line.others), entries.collect::<Vec<_>>().join(", "))
+    format!("{}{}", prefix(&line.others), entries.collect::<Vec<_>>().join(", "))
 }
 
-/// `dataset.copies = 1: `, or nothing where there is no sweep.
-fn place(settings: &SweepValues) -> String {
+/// `dataset.copies = 1: `, or nothing without a sweep.
+fn prefix(settings: &SweepValues) -> String {
     if settings.is_empty() { String::new() } else { format!("{settings}: ") }
 }
 
@@ -58,7 +64,7 @@ mod testing {
         })
     }
 
-    /// Whether a claim in TOML holds for a summary; `None` when it is skipped.
+    /// The verdict on a claim in TOML: true if it holds, `None` if it is skipped.
     pub(super) fn holds(claim: &str, summary: &Summary) -> Option<bool> {
         let claim: Box<dyn crate::claims::claim::Claim> = toml::from_str(claim).expect("a claim");
         let verdict = claim.judge(summary);

@@ -12,13 +12,13 @@ macro_rules! trend {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $type {
-            /// Whose results.
+            /// The method.
             pub method: String,
-            /// Which metric.
+            /// The metric.
             pub metric: String,
-            /// The sweep key that grows.
+            /// The sweep key along which the metric is followed.
             pub along: String,
-            /// The values of other sweep keys; the claim must hold for each combination of those left open.
+            /// Values of the other sweep keys. The claim must hold for each combination of the keys that are not given.
             #[serde(default, skip_serializing_if = "At::is_empty")]
             pub at: At,
         }
@@ -42,8 +42,7 @@ macro_rules! trend {
 }
 
 trend!(
-    /// The metric falls along a sweep key: the last 95% interval lies below the first, and no step goes up
-    /// significantly.
+    /// A metric falls along a sweep key: the last 95% interval lies below the first, and no step rises significantly.
     Falls, "falls", down = true,
     example = r#"
 method = "CRF"
@@ -53,8 +52,7 @@ along = "dataset.noise"
 );
 
 trend!(
-    /// The metric rises along a sweep key: the last 95% interval lies above the first, and no step goes
-    /// down significantly.
+    /// A metric rises along a sweep key: the last 95% interval lies above the first, and no step falls significantly.
     Rises, "rises", down = false,
     example = r#"
 method = "HMM"
@@ -97,14 +95,14 @@ mod tests {
 
     #[test]
     fn a_falling_metric_falls_and_does_not_rise() {
-        let of = summary(&[0.3, 0.2, 0.1], &[0.0; 3]);
-        assert_eq!((holds(FALLS, &of), holds(RISES, &of)), (Some(true), Some(false)));
+        let results = summary(&[0.3, 0.2, 0.1], &[0.0; 3]);
+        assert_eq!((holds(FALLS, &results), holds(RISES, &results)), (Some(true), Some(false)));
     }
 
     #[test]
     fn a_significant_step_back_breaks_a_trend() {
-        let of = summary(&[0.1, 0.3, 0.2], &[0.0; 3]);
-        assert_eq!((holds(RISES, &of), holds(FALLS, &of)), (Some(false), Some(false)));
+        let results = summary(&[0.1, 0.3, 0.2], &[0.0; 3]);
+        assert_eq!((holds(RISES, &results), holds(FALLS, &results)), (Some(false), Some(false)));
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! The command line `crf`. Behind the feature `terminal`.
 //!
-//! One command is one file in `commands`, with its arguments and its run; `options` has what several commands take,
-//! `output` what several print. A program with plugins of its own calls [`main`] and offers them beside the toolkit's.
+//! Start with [`main`], which parses the arguments ([`Cli`]) and runs a [`Command`]. Each command is one file in `commands`:
+//! its arguments, its help and its run. `options` holds the options that several commands share, `output` the tables and
+//! summaries that several print.
+//!
+//! A program with plugins of its own calls [`main`] and offers them beside those of the toolkit.
+//! The command line computes nothing itself: it may use every other room of the crate, and none of them uses it.
 
 mod commands;
 mod options;
@@ -33,7 +37,7 @@ pub use self::output::table::markdown;
 use crate::error::{Error, Result};
 pub use crate::support::progress;
 
-/// Trains conditional random fields on labelled sequences and graphs, uses them, and compares ways to train them.
+/// Conditional random fields: train them on labelled sequences and graphs, label new data, compare methods.
 #[derive(Debug, Parser)]
 #[command(name = "crf", version)]
 #[command(after_help = "Examples:
@@ -45,7 +49,7 @@ pub use crate::support::progress;
   crf infer --with junction-tree graphs.jsonl
   crf experiment experiments/quickstart.toml
 
-Exit code: 0 when all is well, 2 for wrong options or a wrong config, 1 when something fails.")]
+Exit code: 0 on success, 2 for wrong options or a wrong config, 1 if a command fails.")]
 pub struct Cli {
     #[command(flatten)]
     verbosity: Verbosity,
@@ -53,60 +57,60 @@ pub struct Cli {
     command: Command,
 }
 
-/// The amount of logging.
+/// The verbosity of the log.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Verbosity {
-    /// Logs what is done; twice: every iteration of training. RUST_LOG says more precisely what to log.
+    /// Logs each step; twice (-vv): each iteration of training. RUST_LOG selects more finely.
     #[arg(short, long, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
 }
 
 impl Verbosity {
-    /// Sends logs of this amount to standard error.
+    /// Sends logs of this verbosity to standard error.
     pub fn log(self) {
         progress::log(self.verbose);
     }
 }
 
-/// All that users do.
+/// The commands of `crf`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Train(Box<TrainArgs>),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Tag(TagArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Eval(EvalArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Inspect(InspectArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Convert(ConvertArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Infer(InferArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Experiment(ExperimentArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Report(ReportArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Reproduce(ReproduceArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Merge(MergeArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     List(ListArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Explain(ExplainArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Schema(SchemaArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Check(CheckArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Data(DataArgs),
-    #[allow(missing_docs, reason = "the arguments have them")]
+    #[allow(missing_docs, reason = "the arguments are documented")]
     Show(ShowArgs),
 }
 
 impl Command {
-    /// Runs the command; its answer goes to `out`.
+    /// Runs the command and writes its answer to `out`.
     pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode> {
         match self {
             Command::Train(args) => commands::train::run(args, out),
@@ -130,7 +134,7 @@ impl Command {
 }
 
 impl Cli {
-    /// Runs the command; its answer goes to `out`.
+    /// Runs the command and writes its answer to `out`.
     pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode> {
         self.verbosity.log();
         self.command.run(out)
@@ -142,25 +146,25 @@ pub fn main() -> ExitCode {
     exit_code(Cli::parse().run(&mut io::stdout().lock()))
 }
 
-/// The exit code of an outcome; an error is printed.
+/// The exit code of a command; an error is printed to standard error after `error: `.
 pub fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
     match outcome {
         Ok(code) => code,
-        // Whoever read the output has seen enough.
+        // The reader of our output has gone away, as `head` does: no failure.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "{error}");
+            let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::from(error.exit_code())
         }
     }
 }
 
-/// The number of threads that was asked for, or that of the cores.
-pub fn threads(asked: Option<NonZeroUsize>) -> NonZeroUsize {
-    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+/// The requested number of threads, or the number of cores.
+pub fn threads(requested: Option<NonZeroUsize>) -> NonZeroUsize {
+    requested.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// An error of writing to the terminal.
+/// An error while writing to standard output.
 pub fn terminal(source: io::Error) -> Error {
     Error::Io { path: "standard output".into(), source }
 }

@@ -1,3 +1,5 @@
+//! The structure of experiment files; the field docs are the manual and the JSON schema.
+
 use std::collections::BTreeMap;
 
 use crf_core::metrics::{ErrorRate, LogLikelihood, SequenceAccuracy};
@@ -14,51 +16,51 @@ use super::{ConfigFault, Method, SweepValues};
 use crate::claims::claim::{At, Statement};
 use crate::located_toml::ConfigRoot;
 
-/// An experiment as its file tells it, with every default filled in.
+/// An experiment file with all defaults filled in: data, methods, metrics, a sweep, and claims about the results.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// What it is called in reports.
+    /// The title in reports.
     pub title: String,
-    /// The paper and figure it reproduces.
+    /// The paper, with the figure or table, that the experiment reproduces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<String>,
-    /// How often every cell is repeated with other random numbers.
+    /// The number of trials of each method at each point, with other random numbers each.
     pub trials: u32,
-    /// Where all random numbers come from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// What is measured on the test data.
+    /// The metrics that are measured on the test data.
     #[serde(default = "usual_metrics", deserialize_with = "named_list")]
     #[schemars(with = "Vec<AnyMetric>", default)]
     pub metrics: Vec<Box<dyn Metric>>,
-    /// What is measured on the test data of every candidate that a method's selector shows on its way. The first is what
-    /// candidates are judged by; the others, such as numbers of features, tell what enters when.
+    /// The metrics that are measured on the test data for every candidate of a method's selector. The first judges the
+    /// candidates; the others, such as numbers of features, tell which feature enters when.
     #[serde(default, deserialize_with = "named_list", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<AnyMetric>", default)]
     pub path: Vec<Box<dyn Metric>>,
-    /// Where the data come from.
+    /// The source of the data.
     #[serde(deserialize_with = "named")]
     #[schemars(with = "AnySource")]
     pub dataset: Box<dyn Source>,
-    /// Keys and the lists of values they take in turn; several keys make a product.
+    /// The sweep: keys of the file, each with a list of values. The experiment runs at every combination.
     #[serde(default)]
     #[schemars(with = "Lists")]
     pub sweep: Table,
-    /// What is compared.
+    /// The methods that are compared, by name.
     #[serde(deserialize_with = "in_order", serialize_with = "as_table")]
     #[schemars(with = "BTreeMap<String, Method>")]
     pub methods: Vec<(String, Method)>,
-    /// The inference that the answers of all methods are compared with, for metrics that do.
+    /// The reference inference, for metrics that compare the answers of all methods with it.
     #[serde(default, deserialize_with = "named_option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<AnyInference>")]
     pub reference: Option<Box<dyn Inference>>,
-    /// What is drawn.
+    /// The figure of the report.
     #[serde(default)]
     pub figure: Figure,
-    /// What the paper's own table has; reports show it beside our numbers.
+    /// Numbers of the paper's own table; reports show them beside ours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
-    /// What the results should show.
+    /// The claims that the results should confirm.
     #[serde(default)]
     #[schemars(with = "Vec<AnyClaim>")]
     pub claims: Vec<Statement>,
@@ -68,59 +70,61 @@ fn usual_metrics() -> Vec<Box<dyn Metric>> {
     vec![Box::new(ErrorRate {}), Box::new(SequenceAccuracy {}), Box::new(LogLikelihood {})]
 }
 
-/// Numbers of the paper, of one metric at some points of the sweep.
+/// Published numbers of one metric at some points of the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Which metric.
+    /// The metric.
     pub metric: String,
-    /// At which points; at all of them when nothing is said.
+    /// The points of the sweep, by values of its keys; all points if omitted.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
-    /// The number of each method; not all need to have one.
+    /// The published number of each method; methods may be omitted.
     pub values: BTreeMap<String, f64>,
 }
 
 impl Experiment {
-    /// What the paper has for a method and a metric at a point.
+    /// The published number of a method and a metric at a point.
     pub(crate) fn published(&self, method: &str, at: &SweepValues, metric: &str) -> Option<f64> {
-        let fits = |of: &&Published| of.metric.replace('-', "_") == metric && at.matches(&of.at.0);
-        self.published.iter().filter(fits).find_map(|of| of.values.get(method).copied())
+        let applies = |published: &&Published| {
+            published.metric.replace('-', "_") == metric && at.matches(&published.at.0)
+        };
+        self.published.iter().filter(applies).find_map(|published| published.values.get(method).copied())
     }
 }
 
-/// What the figure shows.
+/// The figure of a report: one line per method, with 95% intervals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Figure {
-    /// The sweep key along the horizontal axis; the first one when nothing is said.
+    /// The sweep key along the horizontal axis; the first key if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
-    /// The metric whose means are the places along the horizontal axis, in the order of the key's values; those values
-    /// themselves when nothing is said.
+    /// The metric whose means are the positions along the horizontal axis, in the order of the key's values; the values
+    /// themselves if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub across: Option<String>,
-    /// The metric along the vertical axis; the first one when nothing is said.
+    /// The metric along the vertical axis; the first metric if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y: Option<String>,
-    /// The sweep key that has a panel for each of its values; all lines are in one when nothing is said.
+    /// The sweep key with a panel for each of its values; a single panel if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub panels: Option<String>,
-    /// What the horizontal axis is called; its key when nothing is said.
+    /// The title of the horizontal axis; its key if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x_title: Option<String>,
-    /// What the vertical axis is called; its metric when nothing is said.
+    /// The title of the vertical axis; its metric if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y_title: Option<String>,
-    /// Whether the horizontal axis is logarithmic.
+    /// True for a logarithmic horizontal axis.
     pub log_x: bool,
-    /// Whether the vertical axis is logarithmic; means that are not positive are then left out.
+    /// True for a logarithmic vertical axis, which omits means that are not positive.
     pub log_y: bool,
-    /// Observations whose normal densities are drawn below, a panel each; of each of them the metrics `mean of …` and
-    /// `deviation of …` must be measured.
+    /// Observations whose normal densities are drawn below, one panel each. The metrics `mean of …` and `deviation of …` of
+    /// each must be measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub densities: Vec<String>,
-    /// What the paper's own figure or table shows, in words.
+    /// The paper's own figure or table in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// A sentence below the figure.

@@ -1,34 +1,36 @@
+//! Grids of settings: the sweep of an experiment and the candidates of `--tune`.
+
 use crf_core::nearest;
 use toml::{Table, Value};
 
 use super::{ConfigFault, KeyPath, SweepValues};
 use crate::located_toml::{ConfigRoot, Refused, try_value};
 
-/// Keys of a config and the lists of values they take in turn.
+/// Keys of a config with the list of values that each takes.
 pub(crate) struct Grid<'a> {
-    /// What it is called in messages.
+    /// The name of the grid in messages.
     pub(crate) called: &'static str,
-    /// Where it stands in its file.
-    pub(crate) place: KeyPath,
+    /// The path of the grid in its file.
+    pub(crate) path: KeyPath,
     /// The keys with their lists.
     pub(crate) lists: &'a Table,
-    /// The parts of the config that it may go over.
+    /// The parts of the config that may be varied.
     pub(crate) over: &'static [&'static str],
-    /// How many values a list needs, in figures and in words.
+    /// The smallest number of values in a list, as a number and in words.
     pub(crate) least: (usize, &'static str),
 }
 
 impl Grid<'_> {
-    /// The product of all lists, the first key changing slowest: the values, and the config that has them.
+    /// The product of all lists, the first key changing slowest: the values, and the config with these values.
     ///
-    /// Each of these configs was read and checked.
+    /// Every config is read and checked.
     pub(crate) fn points<C: ConfigRoot>(
         &self,
         config: &Value,
     ) -> Result<Vec<(SweepValues, Value)>, ConfigFault> {
         let mut product = vec![(SweepValues::default(), config.clone())];
         for (key, values) in self.lists {
-            let here = self.place.child(key);
+            let here = self.path.child(key);
             let paths = self.paths(key, config).map_err(|message| ConfigFault::key(here.clone(), message))?;
             let values = self.values::<C>(config, &paths, values, &here)?;
             let longer = product.iter().flat_map(|(settings, config)| {
@@ -44,12 +46,12 @@ impl Grid<'_> {
         }
         for (settings, config) in &product {
             let read = C::read(config).and_then(|read| read.check(config).map_err(|fault| fault.message));
-            read.map_err(|message| ConfigFault::value(self.place.clone(), format!("{settings}: {message}")))?;
+            read.map_err(|message| ConfigFault::value(self.path.clone(), format!("{settings}: {message}")))?;
         }
         Ok(product)
     }
 
-    /// The ways to a key that may be varied: several where a step is `*`.
+    /// The paths that a key stands for: several if a step is `*`.
     fn paths(&self, key: &str, config: &Value) -> Result<Vec<KeyPath>, String> {
         let path = KeyPath::parse(key)?;
         let first = path.steps()[0].as_str();
@@ -70,7 +72,7 @@ impl Grid<'_> {
         Err(format!("{} goes over settings of {over}, not `{key}`", self.called))
     }
 
-    /// The values of a key, each of which the config takes in all its places.
+    /// The values of a key, after each was tried at all its paths.
     fn values<'v, C: ConfigRoot>(
         &self,
         config: &Value,

@@ -1,4 +1,4 @@
-//! The JSON Schema of experiment files, for editors; what plugins may say in it comes from the plugins.
+//! The JSON Schema of experiment files, for editors; the parts about plugins come from the plugins' own schemas.
 
 use crf_core::Plugin;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -8,7 +8,7 @@ use super::Experiment;
 use crate::catalogue::kind::Kind;
 use crate::catalogue::manual::names_a_plugin;
 
-/// Stands in a derived schema for a plugin of a kind.
+/// Placeholders for plugins of a kind in derived schemas.
 macro_rules! kinds {
     ($($name:ident = $kind:literal),*) => {$(
         pub(super) struct $name;
@@ -39,7 +39,7 @@ kinds!(
     AnySource = "source"
 );
 
-/// A table of lists: the keys of a sweep.
+/// The schema of a sweep: a table of lists.
 pub(super) type Lists = std::collections::BTreeMap<String, Vec<Value>>;
 
 /// The schema of experiment files with all plugins that are linked.
@@ -55,12 +55,12 @@ pub fn schema() -> Value {
     let properties = &mut root["properties"];
     properties["defaults"] = method;
     properties["defaults"]["description"] =
-        "What all methods have in common, unless they say otherwise.".into();
+        "Settings of all methods; a method's own settings override them.".into();
     let presets = "Named pieces of the file: `\"@name\"` stands for the piece `name`.";
     properties["presets"] = json!({ "type": "object", "description": presets });
-    let quick = "The parts of the file that a quick run has otherwise.";
+    let quick = "Settings that a quick run overrides.";
     properties["quick"] = json!({ "type": "object", "description": quick });
-    // A method may leave to `defaults` what it has in common with others.
+    // A method may leave common settings to `defaults`.
     root["$defs"]["Method"]["required"] = json!([]);
     root
 }
@@ -80,7 +80,7 @@ fn feature() -> (String, Value) {
     ("feature".to_owned(), json!({ "anyOf": [{ "enum": ["intercept", "transition", "start"] }, table] }))
 }
 
-/// Any plugin of a kind: its name or a table with its `type`; a claim is a text and a table below its name.
+/// The schema of any plugin of a kind: its name, or a table with its `type`. A claim is a text and a table below its name.
 fn of_kind(kind: &Kind) -> Value {
     if kind.name == "claim" {
         let claims = kind.plugins().map(|plugin| (plugin.tag.to_owned(), settings(plugin)));
@@ -101,12 +101,13 @@ fn of_kind(kind: &Kind) -> Value {
         table["required"] = [vec!["type".into()], required].concat().into();
         table
     });
-    let preset = json!({ "type": "string", "pattern": "^@", "description": "A piece of `presets`." });
+    let preset =
+        json!({ "type": "string", "pattern": "^@", "description": "The name of a piece in `presets`." });
     let options: Vec<Value> = [json!({ "enum": names }), preset].into_iter().chain(tables).collect();
     json!({ "anyOf": options })
 }
 
-/// The schema of a plugin's settings, with everything that it refers to in place.
+/// The schema of a plugin's settings, with all references resolved.
 fn settings(plugin: &Plugin) -> Value {
     let mut schema = (plugin.schema)().to_value();
     let defs = schema["$defs"].take();

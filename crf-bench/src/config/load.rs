@@ -1,3 +1,5 @@
+//! Reading an experiment file: presets and defaults are expanded, then the quick table and the command line override it.
+
 use std::path::{Path, PathBuf};
 
 use crf_core::nearest;
@@ -11,10 +13,9 @@ use crate::located_toml::Document;
 use crate::located_toml::merge;
 use crate::located_toml::{ConfigRoot, Refused, try_value};
 
-/// Reads an experiment file, with its `quick` table laid over it if asked, and `settings` over both.
+/// Reads an experiment file; `quick` merges its `quick` table into it, and `settings` override both.
 ///
-/// Everything that can be known to be wrong is refused here, with its place; the quick variant is always
-/// checked.
+/// All errors that can be found before a run are found here, with their location. The quick variant is always checked.
 pub fn load(file: &Path, quick: bool, settings: &[Override]) -> Result<Plan> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
@@ -30,17 +31,17 @@ pub fn load(file: &Path, quick: bool, settings: &[Override]) -> Result<Plan> {
 pub fn parse(name: &str, text: &str, quick: bool, settings: &[Override]) -> Result<Plan> {
     let document = Document::parse(name, text)?;
     let mut config = document.value.clone();
-    presets::expand(&mut config).map_err(|fault| placed(&document, fault, false, &[]))?;
-    let over = KeyPath::of(["quick"]).remove(&mut config);
+    presets::expand(&mut config).map_err(|fault| located(&document, fault, false, &[]))?;
+    let over = KeyPath::new(["quick"]).remove(&mut config);
     share(&document, &mut config)?;
-    let mut plan = Plan::new(&config, true).map_err(|fault| placed(&document, fault, false, &[]))?;
+    let mut plan = Plan::new(&config, true).map_err(|fault| located(&document, fault, false, &[]))?;
     if let Some(over) = over {
         let mut config = plan.config.clone();
         match (&mut config, &over) {
             (Value::Table(config), Value::Table(over)) => merge(config, over),
             _ => return Err(no_table(&document, "quick")),
         }
-        let small = Plan::new(&config, false).map_err(|fault| placed(&document, fault, true, &[]))?;
+        let small = Plan::new(&config, false).map_err(|fault| located(&document, fault, true, &[]))?;
         plan = if quick { Plan { quick, ..small } } else { plan };
     }
     if settings.is_empty() {
@@ -50,14 +51,14 @@ pub fn parse(name: &str, text: &str, quick: bool, settings: &[Override]) -> Resu
     for setting in settings {
         config = set::<Experiment>(&config, setting)?;
     }
-    let plan = Plan::new(&config, false).map_err(|fault| placed(&document, fault, quick, settings))?;
+    let plan = Plan::new(&config, false).map_err(|fault| located(&document, fault, quick, settings))?;
     let options = settings.iter().map(|setting| setting.option.clone()).collect();
     Ok(Plan { quick: is_quick, options, ..plan })
 }
 
-/// Gives every method what `defaults` says and it does not.
+/// Merges the table `defaults` under every method.
 fn share(document: &Document, config: &mut Value) -> Result<()> {
-    let Some(defaults) = KeyPath::of([DEFAULTS]).remove(config) else { return Ok(()) };
+    let Some(defaults) = KeyPath::new([DEFAULTS]).remove(config) else { return Ok(()) };
     let Value::Table(defaults) = defaults else { return Err(no_table(document, DEFAULTS)) };
     let methods = config.get_mut("methods").and_then(Value::as_table_mut);
     for method in methods.into_iter().flat_map(|methods| methods.iter_mut().map(|(_, method)| method)) {
@@ -69,15 +70,15 @@ fn share(document: &Document, config: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// The table of what all methods have in common.
+/// The table of settings that all methods share.
 const DEFAULTS: &str = "defaults";
 
 fn no_table(document: &Document, key: &str) -> Error {
-    let place = document.place(&KeyPath::of([key]), super::KeyOrValue::Value);
-    Error::config(place, format!("`{key}` must be a table"))
+    let location = document.location(&KeyPath::new([key]), super::KeyOrValue::Value);
+    Error::config(location, format!("`{key}` must be a table"))
 }
 
-/// The config with a setting of the command line.
+/// The config with one setting of the command line.
 pub(crate) fn set<C: ConfigRoot>(config: &Value, setting: &Override) -> Result<Value> {
     try_value::<C>(config, &setting.path, &setting.value).map_err(|refused| {
         let (Refused::Key(message) | Refused::Value(message)) = refused;
@@ -85,16 +86,16 @@ pub(crate) fn set<C: ConfigRoot>(config: &Value, setting: &Override) -> Result<V
     })
 }
 
-/// The fault with the place of its entry: an option, a line of the quick table, or a line of the file.
-pub(super) fn placed(document: &Document, fault: ConfigFault, quick: bool, settings: &[Override]) -> Error {
+/// The error for a fault, at the location of its entry: an option, a line of the quick table, or a line of the file.
+pub(super) fn located(document: &Document, fault: ConfigFault, quick: bool, settings: &[Override]) -> Error {
     let ConfigFault { path, side, message } = fault;
     let is_set = |setting: &&Override| path.steps().starts_with(setting.path.steps());
     if let Some(setting) = settings.iter().rev().find(is_set) {
         return Error::config(&setting.option, message);
     }
-    let over = KeyPath::of(["quick"]).join(&path);
+    let over = KeyPath::new(["quick"]).join(&path);
     let shared = match path.steps() {
-        [methods, _, rest @ ..] if methods == "methods" => KeyPath::of([DEFAULTS]).join(&KeyPath::of(rest)),
+        [methods, _, rest @ ..] if methods == "methods" => KeyPath::new([DEFAULTS]).join(&KeyPath::new(rest)),
         _ => path.clone(),
     };
     let named =
@@ -107,10 +108,10 @@ pub(super) fn placed(document: &Document, fault: ConfigFault, quick: bool, setti
         () if !document.contains(&path) && document.contains(&shared) => shared,
         () => path,
     };
-    Error::config(document.place(&path, side), message)
+    Error::config(document.location(&path, side), message)
 }
 
-/// All experiment files in a directory and those below it, in order of their names.
+/// All experiment files below a directory, in order of their paths.
 pub fn experiment_files(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut files = Vec::new();

@@ -1,3 +1,5 @@
+//! A method: features, constraints, learner, inference, decoding and selector.
+
 use std::fmt;
 
 use crf_core::plugin::named;
@@ -15,7 +17,7 @@ use toml::Value;
 use super::json_schema::{AnyFeature, AnyInference, AnyLearner, AnySelector};
 use super::{ConfigFault, KeyPath};
 
-/// One way to learn and predict: what experiments compare, and what `crf train` makes a model by.
+/// A method: one way to learn and predict. Experiments compare methods, and `crf train` trains a model by one.
 #[derive(Debug, DeriveSerialize, DeriveDeserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
@@ -23,19 +25,20 @@ pub struct Method {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<AnyFeature>>")]
     pub features: Option<Features>,
-    /// The labels that may not follow each other, begin a sequence or end it.
+    /// The constraints: labels that may not follow each other, begin a sequence or end it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraints: Option<Constraints>,
     /// The learner that trains the model.
     #[serde(default = "mle", deserialize_with = "named")]
     #[schemars(with = "AnyLearner")]
     pub learner: Box<dyn Learner>,
-    /// The inference that computes expectations and decodings, in training and in testing.
+    /// The inference that computes expectations and labellings, in training and in testing.
     #[serde(default = "forward_backward", deserialize_with = "named")]
     #[schemars(with = "AnyInference")]
     pub inference: Box<dyn Inference>,
-    /// The labelling that is the answer. If omitted, `viterbi` under constraints, since labels that are best one by one
-    /// may break rules about neighbours, and `posterior` otherwise.
+    /// The decoding: `viterbi`, the most likely labelling, or `posterior`, the most likely label of each position. If
+    /// omitted, `viterbi` under constraints, since labels that are best one by one may break them, and `posterior`
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode: Option<Decode>,
     /// The selector that chooses among the features before training.
@@ -49,7 +52,7 @@ impl Method {
     pub(super) const KEYS: [&'static str; 6] =
         ["features", "constraints", "learner", "inference", "decode", "selector"];
 
-    /// The labelling that is the answer.
+    /// The decoding, or its default.
     pub(crate) fn decode(&self) -> Decode {
         let usual = if self.constraints.is_some() { Decode::Viterbi } else { Decode::default() };
         self.decode.unwrap_or(usual)
@@ -59,7 +62,7 @@ impl Method {
     pub(crate) fn forbidden(&self, schema: &Schema) -> crf_core::Result<Option<Forbidden>> {
         let forbidden = self.constraints.as_ref().map(|rules| rules.resolve(schema)).transpose();
         forbidden.map_err(|error| match error {
-            // The name alone would not tell where it stands.
+            // The name alone would not tell its key.
             CoreError::Unknown { .. } => error.at("constraints"),
             other => other,
         })
@@ -73,21 +76,21 @@ impl Method {
         }
     }
 
-    /// Spells out the features and the decoding that are usual for data of a schema.
+    /// Fills in the default features for data of a schema, and the default decoding.
     pub(crate) fn complete(&mut self, schema: &Schema) {
         self.features.get_or_insert_with(|| usual_features(schema));
         self.decode = Some(self.decode());
     }
 
-    /// Asks every plugin whether its settings can work; `path` tells where in `config` the method stands.
+    /// Checks the settings of every plugin; `path` is the path of the method in `config`.
     pub(super) fn check(&self, path: &KeyPath, config: &Value) -> Result<(), ConfigFault> {
         let fault = |key: &str| {
             let path = path.child(key);
             move |error: CoreError| ConfigFault::plugin(path, &error, config)
         };
         for (i, feature) in self.features.iter().flat_map(|features| features.0.iter().enumerate()) {
-            let at = path.child("features").child(i);
-            feature.of.check().map_err(|error| ConfigFault::plugin(at, &error, config))?;
+            let feature_path = path.child("features").child(i);
+            feature.of.check().map_err(|error| ConfigFault::plugin(feature_path, &error, config))?;
         }
         self.learner.check().map_err(fault("learner"))?;
         self.inference.check().map_err(fault("inference"))?;
@@ -113,7 +116,7 @@ fn keeps_all(selector: &Box<dyn Selector>) -> bool {
     selector.keeps_all()
 }
 
-/// The features that suit the channels of a schema.
+/// The default features for the channels of a schema.
 fn usual_features(schema: &Schema) -> Features {
     let has = |test: fn(&ChannelKind) -> bool| schema.channels().iter().any(|channel| test(&channel.kind));
     let mut list = Vec::new();

@@ -1,3 +1,5 @@
+//! The plan of an experiment: its config with all defaults, and the points of its sweep.
+
 use crf_core::Source;
 use toml::{Table, Value};
 
@@ -6,25 +8,25 @@ use super::verify;
 use super::{ConfigFault, Experiment, KeyPath, Method, SweepValues};
 use crate::located_toml::ConfigRoot as _;
 
-/// An experiment with all its sweep points made out: nothing can be wrong with its config any more.
+/// A checked experiment with all points of its sweep: nothing can be wrong with its config any more.
 #[derive(Debug)]
 pub struct Plan {
-    /// What is asked for.
+    /// The experiment.
     pub experiment: Experiment,
-    /// The same as a config with all defaults spelled out; it runs to the same results.
+    /// The config with all defaults spelled out; it runs to the same results.
     pub config: Value,
-    /// Where the sweep stops; a single point without settings if there is no sweep.
+    /// The points of the sweep; one point without settings if there is no sweep.
     pub points: Vec<SweepPoint>,
-    /// Whether it is the small variant of its file, which shows that all runs and judges nothing.
+    /// True for the quick variant of the file, which shows that everything runs and judges no claim.
     pub quick: bool,
-    /// Options of the command line that set other values than those of the file.
+    /// The options of the command line that override the file.
     pub options: Vec<String>,
 }
 
 /// One point of the sweep.
 #[derive(Debug)]
 pub struct SweepPoint {
-    /// The values of the sweep's keys.
+    /// The values of the sweep keys.
     pub settings: SweepValues,
     /// The source of the data with these values.
     pub dataset: Box<dyn Source>,
@@ -33,7 +35,7 @@ pub struct SweepPoint {
 }
 
 impl Plan {
-    /// Makes a plan of a config without its `quick` table.
+    /// Reads and checks a config, which is without its `quick` table.
     pub(crate) fn new(config: &Value, strict: bool) -> Result<Self, ConfigFault> {
         let (experiment, config) = Experiment::read_located(config)?;
         verify::settings(&experiment, &config)?;
@@ -43,18 +45,18 @@ impl Plan {
     }
 }
 
-/// Where the sweep stops.
+/// The points of the sweep.
 fn points(sweep: &Table, config: &Value) -> Result<Vec<SweepPoint>, ConfigFault> {
-    let place = KeyPath::of(["sweep"]);
+    let path = KeyPath::new(["sweep"]);
     let grid = Grid {
         called: "a sweep",
-        place: place.clone(),
+        path: path.clone(),
         lists: sweep,
         over: &["dataset", "methods"],
         least: (1, "one value"),
     };
     let point = |(settings, config)| {
-        let read = Experiment::read(&config).map_err(|message| ConfigFault::value(place.clone(), message))?;
+        let read = Experiment::read(&config).map_err(|message| ConfigFault::value(path.clone(), message))?;
         Ok(SweepPoint { settings, dataset: read.dataset, methods: read.methods })
     };
     grid.points::<Experiment>(config)?.into_iter().map(point).collect()

@@ -1,23 +1,25 @@
+//! Presets: named pieces of an experiment file, and list elements that are repeated for several values.
+
 use toml::{Table, Value};
 
 use super::{ConfigFault, KeyPath};
 
 /// The table of named pieces.
 pub(super) const PRESETS: &str = "presets";
-/// The beginning of a text that stands for a named piece.
+/// The first character of a text that stands for a named piece.
 const MARK: char = '@';
-/// The key of a table that stands for each of several values in turn.
+/// The key of a table that stands for several values.
 const EACH: &str = "each";
 
-/// Puts named pieces where they are used, and elements of lists once for each of their values.
+/// Replaces names by their pieces, and repeats elements of lists for each of their values.
 ///
 /// `learner = "@retrained"` stands for the table `presets.retrained`. An element of a list such as
 /// `{ type = "mle", l2 = { each = [0.1, 1.0] } }` stands for two elements.
 pub(super) fn expand(config: &mut Value) -> Result<(), ConfigFault> {
-    let presets = match KeyPath::of([PRESETS]).remove(config) {
+    let presets = match KeyPath::new([PRESETS]).remove(config) {
         None => Table::new(),
         Some(Value::Table(presets)) => presets,
-        Some(_) => return Err(ConfigFault::value(KeyPath::of([PRESETS]), "`presets` must be a table")),
+        Some(_) => return Err(ConfigFault::value(KeyPath::new([PRESETS]), "`presets` must be a table")),
     };
     expand_below(config, &KeyPath::default(), &presets, &mut Vec::new())
 }
@@ -46,7 +48,7 @@ fn expand_below(
         }
         Value::Table(table) => {
             for (key, value) in table.iter_mut() {
-                // Sentences are nobody's names.
+                // Sentences hold no names.
                 if !matches!(key.as_str(), "title" | "text" | "paper" | "caption") {
                     expand_below(value, &path.child(key), presets, open)?;
                 }
@@ -64,17 +66,14 @@ fn expand_below(
     Ok(())
 }
 
-/// The elements that an element stands for: the product over its keys that have several values, the first changing
-/// slowest.
+/// The elements that an element stands for: the product over its keys with several values, the first changing slowest.
 fn for_each_value(element: Value) -> Vec<Value> {
-    let values = |table: &Table| {
-        let several = table.iter().find_map(|(key, value)| Some((key.clone(), each(value)?.clone())));
-        several
-    };
+    let values =
+        |table: &Table| table.iter().find_map(|(key, value)| Some((key.clone(), each(value)?.clone())));
     let Some((key, values)) = element.as_table().and_then(values) else { return vec![element] };
     let with = |value: Value| {
         let mut element = element.clone();
-        KeyPath::of([&key]).set(&mut element, value);
+        KeyPath::new([&key]).set(&mut element, value);
         element
     };
     values.into_iter().map(with).flat_map(for_each_value).collect()
@@ -86,12 +85,12 @@ fn each(value: &Value) -> Option<&Vec<Value>> {
     table.get(EACH)?.as_array()
 }
 
-/// The path in a file to which a path of the expanded config goes back, if it leads through a named piece.
+/// The path in the file that a path of the expanded config comes from, if it leads through a named piece.
 pub(super) fn origin(file: &Value, path: &KeyPath) -> Option<KeyPath> {
     let steps = path.steps();
     (0..=steps.len()).rev().find_map(|n| {
-        let name = KeyPath::of(&steps[..n]).get(file)?.as_str()?.strip_prefix(MARK)?;
-        Some(KeyPath::of([PRESETS, name]).join(&KeyPath::of(&steps[n..])))
+        let name = KeyPath::new(&steps[..n]).get(file)?.as_str()?.strip_prefix(MARK)?;
+        Some(KeyPath::new([PRESETS, name]).join(&KeyPath::new(&steps[n..])))
     })
 }
 
@@ -133,8 +132,8 @@ mod tests {
     #[test]
     fn a_path_goes_back_to_the_piece_it_leads_through() {
         let file = Value::Table("a = { b = '@one' }".parse().expect("TOML"));
-        let path = origin(&file, &KeyPath::of(["a", "b", "c"])).expect("a piece");
-        assert_eq!(path, KeyPath::of(["presets", "one", "c"]));
-        assert!(origin(&file, &KeyPath::of(["a"])).is_none());
+        let path = origin(&file, &KeyPath::new(["a", "b", "c"])).expect("a piece");
+        assert_eq!(path, KeyPath::new(["presets", "one", "c"]));
+        assert!(origin(&file, &KeyPath::new(["a"])).is_none());
     }
 }

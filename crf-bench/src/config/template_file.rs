@@ -1,3 +1,5 @@
+//! Template files of CRF++ and Wapiti.
+
 use std::path::{Path, PathBuf};
 
 use crf_core::plugin::{NameOr, name_or};
@@ -9,13 +11,13 @@ use toml::Value;
 use super::KeyPath;
 use crate::error::{Error, Result};
 
-/// A file of templates as CRF++ and Wapiti read them; a config may give just its name.
+/// A template file as CRF++ and Wapiti read them; a config may give just its name.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct TemplateFile {
     /// The file.
     pub file: PathBuf,
-    /// Which labels the attributes are tied to; all of them, as those programs have it, unless `observed`.
+    /// The labels that each attribute is paired with: `all`, as in those programs, or only those `observed` with it.
     #[serde(default)]
     pub pairs: Pairs,
     /// Attributes that occur less often than this in the training data are dropped; at least 1.
@@ -51,9 +53,9 @@ fn once() -> u32 {
     1
 }
 
-/// Makes the file that a config names relative to the place of the config.
+/// Resolves the file that a config names relative to the directory of the config.
 pub(super) fn relocate(config: &mut Value, directory: &Path) {
-    for path in [KeyPath::of(["template"]), KeyPath::of(["template", "file"])] {
+    for path in [KeyPath::new(["template"]), KeyPath::new(["template", "file"])] {
         if let Some(Value::String(file)) = path.get(config) {
             let file = directory.join(file).display().to_string();
             path.set(config, Value::String(file));
@@ -61,7 +63,7 @@ pub(super) fn relocate(config: &mut Value, directory: &Path) {
     }
 }
 
-/// What a template file asks for.
+/// The features of a template file, and its lines for messages.
 #[derive(Debug)]
 pub struct Templates {
     pub(crate) file: PathBuf,
@@ -69,7 +71,7 @@ pub struct Templates {
     lines: Vec<Line>,
 }
 
-/// A template with macros, and where it stands.
+/// A line with a template, and its location.
 #[derive(Debug)]
 struct Line {
     file: String,
@@ -83,16 +85,17 @@ impl TemplateFile {
         require(self.min_count > 0, "min_count", "at least 1", self.min_count)
     }
 
-    /// Reads the file; what is wrong there has its line and column.
+    /// Reads the file; errors have line and column.
     ///
-    /// A line is a template: of states if it begins with `U`, of transitions if it begins with `B`, and of both if it
-    /// begins with `*`. One without macros is the same everywhere. `#` begins a comment at the beginning of a line or
-    /// after a space; elsewhere it belongs to the template.
+    /// A line is a template: for states if it begins with `U`, for transitions if it begins with `B`, for both if it begins
+    /// with `*`. A template without macros is constant. `#` begins a comment at the beginning of a line or after a space;
+    /// elsewhere it belongs to the template.
     pub(super) fn read(&self) -> Result<Templates> {
         let file = self.file.display().to_string();
         let text = std::fs::read_to_string(&self.file).map_err(|error| Error::config(&file, error))?;
         let mut lines = Vec::new();
-        let (mut state, mut transition) = (Lists::default(), Lists::default());
+        let mut state = Lists::default();
+        let mut transition = Lists::default();
         for (number, line) in (1..).zip(text.lines()) {
             let text = without_comment(line).trim();
             let indent = line.chars().take_while(|c| c.is_whitespace()).count();
@@ -124,7 +127,7 @@ impl TemplateFile {
     }
 }
 
-/// The templates of states, or those of transitions.
+/// The templates for states, or those for transitions.
 #[derive(Default)]
 struct Lists {
     templates: Vec<String>,
@@ -141,12 +144,12 @@ impl Lists {
     }
 
     fn features(self, file: &TemplateFile, link: impl Fn() -> Link) -> Vec<FeatureSpec> {
-        let mut of: Vec<Box<dyn Prototype>> = Vec::new();
+        let mut prototypes: Vec<Box<dyn Prototype>> = Vec::new();
         if !self.templates.is_empty() {
-            of.push(Box::new(Template { templates: self.templates, min_count: file.min_count }));
+            prototypes.push(Box::new(Template { templates: self.templates, min_count: file.min_count }));
         }
-        of.extend((0..self.constants).map(|_| Box::new(One {}) as Box<dyn Prototype>));
-        of.into_iter().map(|of| FeatureSpec { link: link(), of, pairs: file.pairs }).collect()
+        prototypes.extend((0..self.constants).map(|_| Box::new(One {}) as Box<dyn Prototype>));
+        prototypes.into_iter().map(|of| FeatureSpec { link: link(), of, pairs: file.pairs }).collect()
     }
 }
 
@@ -162,7 +165,7 @@ fn without_comment(line: &str) -> &str {
 }
 
 impl Templates {
-    /// Fails at the first template that asks for a column which the data do not have.
+    /// Fails at the first template with a column that the data do not have.
     pub(crate) fn check(&self, data: &Dataset) -> Result<()> {
         let columns = data.subset(&[]);
         self.lines.iter().try_for_each(|line| line.judge(|template| template.fit(&columns).map(drop)))
@@ -175,13 +178,13 @@ impl Line {
         Error::config(format!("{}:{}:{column}", self.file, self.number), message)
     }
 
-    /// Fails with the place of the macro that `judge` does not let pass.
+    /// Fails with the location of the first macro that `judge` rejects.
     fn judge(&self, judge: impl Fn(&Template) -> crf_core::Result<()>) -> Result<()> {
         let judge = |text: &str| judge(&Template { templates: vec![text.to_owned()], min_count: once() });
         let mut macros = self.text.match_indices('%').map(|(at, _)| at);
         let Some(first) = macros.next() else { return Ok(()) };
         judge(&self.text).map_err(|error| {
-            // Everything up to the wrong macro passes, and nothing that reaches further does.
+            // The text before the wrong macro passes; any longer part fails.
             let at = macros.rfind(|&at| judge(&self.text[..at]).is_ok()).unwrap_or(first);
             match error {
                 CoreError::Setting { want, got, .. } => self.wrong(at, format!("expected {want}, got {got}")),

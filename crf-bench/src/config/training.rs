@@ -1,3 +1,5 @@
+//! The config of `crf train`: a method and the format of the data, from a file and options.
+
 use std::path::Path;
 
 use crf_core::plugin::named;
@@ -6,7 +8,7 @@ use crf_datasets::Format;
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
 
-use super::load::{placed, set};
+use super::load::{located, set};
 use super::template_file::relocate;
 use super::{Candidates, ConfigFault, KeyPath, Method, Override, TemplateFile, Templates, Tune};
 use crate::error::{Error, Result};
@@ -19,20 +21,20 @@ use crate::located_toml::merge;
 pub struct Training {
     /// The format of the data.
     pub format: Box<dyn Format>,
-    /// A file with templates of features, which takes the place of the method's `features`.
+    /// A template file, which replaces the method's `features`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<TemplateFile>,
-    /// The way to learn and predict.
+    /// The method.
     #[serde(flatten)]
     pub method: Method,
     /// The seed of all random numbers.
     pub seed: u64,
-    /// Settings to be chosen by cross-validation before training.
+    /// The settings that cross-validation chooses before training.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
 }
 
-/// The keys of a training beside those of its method.
+/// The keys of a training that are not those of its method.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Frame {
@@ -45,7 +47,7 @@ struct Frame {
 }
 
 impl<'de> Deserialize<'de> for Training {
-    /// Reads both halves apart: serde's own way to join structs forgets which keys there are.
+    /// Reads both halves separately: serde's `flatten` cannot refuse unknown keys.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         const KEYS: [&str; 4] = ["format", "template", "seed", "tune"];
         const ALL: &[&str] = &concat(KEYS, Method::KEYS);
@@ -56,15 +58,15 @@ impl<'de> Deserialize<'de> for Training {
             };
             if KEYS.contains(known) { &mut frame } else { &mut method }.insert(key, value);
         }
-        // The method first: it misses nothing, so that what is wrong in it is told whatever else is missing.
-        let method = method.try_into().map_err(told)?;
-        let Frame { format, template, seed, tune } = frame.try_into().map_err(told)?;
+        // The method first: all its keys are optional, so that its errors are reported whatever else is missing.
+        let method = method.try_into().map_err(without_location)?;
+        let Frame { format, template, seed, tune } = frame.try_into().map_err(without_location)?;
         Ok(Training { format, template, method, seed, tune })
     }
 }
 
-/// The message of an error, without the place that only the whole file has.
-fn told<E: serde::de::Error>(error: toml::de::Error) -> E {
+/// The message of an error without its location, which is right only for the whole file.
+fn without_location<E: serde::de::Error>(error: toml::de::Error) -> E {
     E::custom(error.message())
 }
 
@@ -78,19 +80,19 @@ const fn concat(some: [&'static str; 4], others: [&'static str; 6]) -> [&'static
     all
 }
 
-/// What a file and options ask for.
+/// A training as a file and options request it.
 #[derive(Debug)]
 pub struct Request {
     /// The training.
     pub training: Training,
-    /// The trainings to choose from before, if any are to be compared.
+    /// The trainings among which cross-validation chooses first, if there is a `tune`.
     pub candidates: Option<Candidates>,
-    /// Where the features come from, if that is a template file.
+    /// The template file of the features, if there is one.
     pub templates: Option<Templates>,
 }
 
 impl Request {
-    /// True if the training, or one that it is chosen from, watches validation data.
+    /// True if the training, or one of its candidates, watches validation data.
     pub(crate) fn watches_validation(&self) -> Result<bool> {
         let mut watches = self.training.method.learner.watches_validation();
         for (_, config) in self.candidates.iter().flat_map(|candidates| &candidates.points) {
@@ -125,10 +127,10 @@ impl ConfigRoot for Training {
 }
 
 impl Training {
-    /// Reads a file if there is one, and lays `flags` and then `settings` over it.
+    /// Reads a file if there is one, and overrides it by `flags` and then by `settings`.
     ///
     /// A flag that names a plugin keeps the file's settings of the same plugin. A template file is read and becomes the
-    /// training's features. What is to be tuned is taken out of the training and made into the candidates for it.
+    /// training's features. The key `tune` becomes the candidates.
     pub fn load(file: Option<&Path>, flags: &[Override], settings: &[Override]) -> Result<Request> {
         let name = file.map_or("the options".to_owned(), |file| file.display().to_string());
         let text = match file.map(std::fs::read_to_string).transpose() {
@@ -141,14 +143,14 @@ impl Training {
             relocate(&mut config, directory);
         }
         for flag in flags {
-            // Features have one origin, and rules are not mended piece by piece.
+            // Features have one origin, and constraints are replaced as a whole.
             let instead_of = match flag.path.steps()[0].as_str() {
                 "features" => Some("template"),
                 "template" => Some("features"),
                 "constraints" => Some("constraints"),
                 _ => None,
             };
-            instead_of.and_then(|key| KeyPath::of([key]).remove(&mut config));
+            instead_of.and_then(|key| KeyPath::new([key]).remove(&mut config));
             let within = |value, step: &String| Value::Table(Table::from_iter([(step.clone(), value)]));
             let over = flag.path.steps().iter().rev().fold(flag.value.clone(), within);
             if let (Value::Table(config), Value::Table(over)) = (&mut config, &over) {
@@ -156,13 +158,13 @@ impl Training {
             }
         }
         if config.get("format").is_none() {
-            let place = if file.is_some() { name.as_str() } else { "--format" };
-            return Err(Error::config(place, format!("the data need a `format`: {}", formats())));
+            let location = if file.is_some() { name.as_str() } else { "--format" };
+            return Err(Error::config(location, format!("the data need a `format`: {}", formats())));
         }
         let whole = |config: &Value, options: &[Override]| {
             let (training, resolved) = Training::read_located(config)
                 .and_then(|read| read.0.check(&read.1).map(|()| read))
-                .map_err(|fault| placed(&document, fault, false, options))?;
+                .map_err(|fault| located(&document, fault, false, options))?;
             Ok::<_, Error>((training, resolved))
         };
         let (mut training, mut config) = whole(&config, flags)?;
@@ -172,20 +174,20 @@ impl Training {
         }
         let templates = training.template.take().map(|template| template.read()).transpose()?;
         if let Some(Templates { features, .. }) = &templates {
-            KeyPath::of(["template"]).remove(&mut config);
+            KeyPath::new(["template"]).remove(&mut config);
             let features = Value::try_from(features).map_err(Error::format("features"))?;
-            KeyPath::of(["features"]).set(&mut config, features);
+            KeyPath::new(["features"]).set(&mut config, features);
             training = whole(&config, &[])?.0;
         }
-        KeyPath::of(["tune"]).remove(&mut config);
+        KeyPath::new(["tune"]).remove(&mut config);
         let candidates = training.tune.take().map(|tune| tune.candidates(&config)).transpose();
         let candidates =
-            candidates.map_err(|fault| placed(&document, fault, false, &[flags, settings].concat()))?;
+            candidates.map_err(|fault| located(&document, fault, false, &[flags, settings].concat()))?;
         Ok(Request { training, candidates, templates })
     }
 
-    /// The same training as another one has been, but with new settings: its features stay, and its constraints
-    /// unless there are others.
+    /// This training as a warm start after another: the features of the latter stay, and its constraints unless this one
+    /// has its own.
     pub(crate) fn after(mut self, before: Training) -> Self {
         self.method.features = before.method.features;
         self.method.constraints = self.method.constraints.or(before.method.constraints);

@@ -1,3 +1,5 @@
+//! The choice of settings by cross-validation: the key `tune` and the option `--tune`.
+
 use crf_core::Metric;
 use crf_core::metrics::Accuracy;
 use crf_core::plugin::named;
@@ -8,15 +10,15 @@ use super::grid::Grid;
 use super::{ConfigFault, KeyPath, Override, SweepValues, Training};
 use crate::error::{Error, Result};
 
-/// What is chosen by cross-validation before a model is trained.
+/// The settings that cross-validation chooses before a model is trained.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tune {
-    /// Keys and the lists of values to choose from; several keys make a grid.
+    /// The keys, each with a list of values to choose from; several keys make a grid.
     pub over: Table,
-    /// Into how many parts the sequences are dealt.
+    /// The number of folds into which the sequences are dealt.
     pub folds: usize,
-    /// By what the values are compared.
+    /// The metric that compares the values.
     #[serde(deserialize_with = "named")]
     pub by: Box<dyn Metric>,
 }
@@ -30,18 +32,18 @@ impl Default for Tune {
 /// Trainings to choose from by cross-validation.
 #[derive(Debug)]
 pub struct Candidates {
-    /// The values of the keys, and the whole config with them.
+    /// The values of the keys, and the whole config with these values.
     pub points: Vec<(SweepValues, Value)>,
-    /// Into how many parts the sequences are dealt.
+    /// The number of folds into which the sequences are dealt.
     pub folds: usize,
-    /// By what the candidates are compared.
+    /// The metric that compares the candidates.
     pub by: Box<dyn Metric>,
 }
 
 impl Tune {
-    /// The candidates for a config, which is without its own `tune`.
+    /// The candidates for a config, which is without its `tune`.
     pub(super) fn candidates(self, config: &Value) -> Result<Candidates, ConfigFault> {
-        let root = KeyPath::of(["tune"]);
+        let root = KeyPath::new(["tune"]);
         if self.folds < 2 {
             let message = format!("`folds` must be at least 2, got {}", self.folds);
             return Err(ConfigFault::value(root.child("folds"), message));
@@ -53,7 +55,7 @@ impl Tune {
         }
         let grid = Grid {
             called: "tuning",
-            place: root.child("over"),
+            path: root.child("over"),
             lists: &self.over,
             over: &["features", "learner", "inference", "decode"],
             least: (2, "two values"),
@@ -63,8 +65,8 @@ impl Tune {
 
     /// Reads `key=value,value,…`; values that are not TOML are strings.
     pub(crate) fn option(text: &str) -> Result<Override> {
-        let place = format!("--tune {text}");
-        let wrong = || Error::config(&place, "expected key=value,value,…, such as learner.l2=0.1,1,10");
+        let option = format!("--tune {text}");
+        let wrong = || Error::config(&option, "expected key=value,value,…, such as learner.l2=0.1,1,10");
         let (key, values) = text.split_once('=').ok_or_else(wrong)?;
         let (key, values) = (key.trim(), values.trim());
         let list = if values.starts_with('[') { values.to_owned() } else { format!("[{values}]") };
@@ -74,7 +76,7 @@ impl Tune {
         };
         let strings = || values.split(',').map(str::trim).map(Value::from).collect();
         let value = list.unwrap_or_else(|| Value::Array(strings()));
-        Ok(Override { option: place, path: KeyPath::of(["tune", "over", key]), value })
+        Ok(Override { option, path: KeyPath::new(["tune", "over", key]), value })
     }
 }
 

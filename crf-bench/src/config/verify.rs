@@ -1,9 +1,11 @@
+//! Checks of a whole experiment: counts, names and the settings of its plugins.
+
 use toml::Value;
 
 use super::{ConfigFault, Experiment, Figure, KeyPath, number};
 use crate::claims::claim::Names;
 
-/// Rejects settings that deserialize but can never run, before anything does.
+/// Rejects settings that can be read but never run.
 pub(crate) fn settings(experiment: &Experiment, config: &Value) -> Result<(), ConfigFault> {
     let root = KeyPath::default();
     if experiment.trials == 0 {
@@ -24,12 +26,12 @@ pub(crate) fn settings(experiment: &Experiment, config: &Value) -> Result<(), Co
     plugins(experiment, config)
 }
 
-/// Rejects names in the figure and in claims that the experiment does not have.
+/// Rejects unknown names in the figure, in published numbers and in claims.
 ///
-/// In a `strict` check the values that claims speak of must be in the sweep; a quick run may leave some out.
+/// If `strict`, the values in claims must be in the sweep; a quick run may omit some.
 pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), ConfigFault> {
     let root = KeyPath::default();
-    let names = Names::of(experiment, strict);
+    let names = Names::new(experiment, strict);
     let figure = root.child("figure");
     for (key, name) in [("x", &experiment.figure.x), ("panels", &experiment.figure.panels)] {
         name.as_ref().map_or(Ok(()), |name| names.along(key, name)).map_err(|fault| fault.below(&figure))?;
@@ -57,21 +59,21 @@ pub(crate) fn names(experiment: &Experiment, strict: bool) -> Result<(), ConfigF
     Ok(())
 }
 
-/// A logarithmic axis takes positive numbers only.
+/// Rejects numbers that are not positive along a logarithmic axis.
 fn log_axis(experiment: &Experiment) -> Result<(), ConfigFault> {
     let Figure { x, log_x: true, .. } = &experiment.figure else { return Ok(()) };
     let x = x.as_ref().or_else(|| experiment.sweep.keys().next());
     let values = x.and_then(|x| experiment.sweep.get(x)).and_then(Value::as_array).into_iter().flatten();
     match (x, values.clone().find(|value| number(value).is_none_or(|value| value <= 0.0))) {
         (Some(x), Some(value)) => Err(ConfigFault::value(
-            KeyPath::of(["log-x"]),
+            KeyPath::new(["log-x"]),
             format!("a logarithmic axis needs positive numbers, but `{x}` takes {value}"),
         )),
         _ => Ok(()),
     }
 }
 
-/// Asks every plugin whether its settings can work.
+/// Checks the settings of every plugin.
 pub(crate) fn plugins(experiment: &Experiment, config: &Value) -> Result<(), ConfigFault> {
     let root = KeyPath::default();
     let fault = |path: KeyPath| move |error| ConfigFault::plugin(path, &error, config);

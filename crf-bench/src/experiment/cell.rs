@@ -1,3 +1,5 @@
+//! One cell of an experiment: a method, trained and measured on the data of one point and trial.
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,12 +14,12 @@ use crate::experiment::selection_cache::SelectionCache;
 use crate::public_data::explained;
 use crate::results::selection_path::{self, PathPoint};
 
-/// What came of one method at one point of the sweep in one trial.
+/// The result of one method at one point of the sweep in one trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
-    /// The number of the method.
+    /// The index of the method.
     pub method: usize,
-    /// The number of the sweep point.
+    /// The index of the sweep point.
     pub point: usize,
     /// The trial, from 1.
     pub trial: u32,
@@ -25,19 +27,19 @@ pub struct Cell {
     pub seed: String,
     /// The value of each metric.
     pub metrics: Vec<f64>,
-    /// How many features the model has.
+    /// The number of features of the model.
     pub features: usize,
-    /// Why training ended.
+    /// The reason why training stopped.
     pub stop: Stop,
-    /// How many iterations it took.
+    /// The number of iterations of training.
     pub iterations: usize,
-    /// How long it all took.
+    /// The time of each part.
     pub seconds: Seconds,
-    /// The candidates of the selector, if the experiment asks for paths.
+    /// The candidates of the selector; empty unless the experiment has a `path`.
     pub path: Vec<PathPoint>,
 }
 
-/// How long the parts of a cell took.
+/// The seconds that the parts of a cell took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
     /// Drawing or reading the data, which all methods share.
@@ -46,15 +48,15 @@ pub struct Seconds {
     pub encode: f64,
     /// Selection and training.
     pub train: f64,
-    /// What of this was done for another method, which asked the same of the same selector.
+    /// Of `train`: selection time reused from another method with the same selector and settings.
     pub shared: f64,
     /// Predicting and measuring.
     pub evaluate: f64,
 }
 
-/// Runs the methods that are `missing` on the data of one point and trial, and shows each cell to `keep`.
+/// Runs the methods that are `missing` on the data of one point and trial, and passes each finished cell to `keep`.
 ///
-/// A cell depends on the config and its own name only: seeds come from names, never from what ran before.
+/// A cell depends only on the config and on its own name: seeds come from names, never from what ran before.
 pub(crate) fn run_methods(
     plan: &Plan,
     point: usize,
@@ -64,40 +66,53 @@ pub(crate) fn run_methods(
 ) -> Result<Vec<Cell>> {
     let settings = &plan.points[point].settings;
     let root = Seed::new(plan.experiment.seed);
-    let of_data = settings.filter(|key| key == "dataset" || key.starts_with("dataset."));
-    let data_seed = root.child("data").child(&format!("trial {trial}")).child(&of_data.to_string());
+    let data_settings = settings.filter(|key| key == "dataset" || key.starts_with("dataset."));
+    let data_seed = root.child("data").child(&format!("trial {trial}")).child(&data_settings.to_string());
     let clock = Instant::now();
     let source = &*plan.points[point].dataset;
     let splits = source.load(&data_seed).map_err(|error| explained(error, source));
-    let splits = splits.map_err(|source| Error::Cell { cell: place("dataset", settings, trial), source })?;
+    let splits =
+        splits.map_err(|source| Error::Cell { cell: cell_name("dataset", settings, trial), source })?;
     let data = Data::new(splits, clock.elapsed().as_secs_f64());
     let mut selections = SelectionCache::default();
-    let methods = plan.points[point].methods.iter().enumerate().filter(|(number, _)| missing(*number));
-    let cells = methods.map(|(number, (name, method))| {
-        let of_trial = |seed: Seed| seed.child(&format!("trial {trial}")).child(&settings.to_string());
-        let seed = of_trial(root.child("learner").child(name));
-        let of_selection = of_trial(root.child("selector"));
-        let cell = place(&format!("method {name}"), settings, trial);
-        let method = (method, &mut selections, of_selection);
-        match run_method(method, &data, seed, &cell, &plan.experiment) {
-            Ok(outcome) => {
-                let cell = Cell { method: number, point, trial, ..outcome };
-                keep(&cell).map(|()| cell)
-            }
-            Err(source) => Err(Error::Cell { cell, source }),
+    let methods = plan.points[point].methods.iter().enumerate().filter(|(index, _)| missing(*index));
+    let cells = methods.map(|(index, (name, method))| {
+        let trial_seed = |seed: Seed| seed.child(&format!("trial {trial}")).child(&settings.to_string());
+        let task = CellTask {
+            name: cell_name(&format!("method {name}"), settings, trial),
+            indices: (index, point, trial),
+            method,
+            learner_seed: trial_seed(root.child("learner").child(name)),
+            selection_seed: trial_seed(root.child("selector")),
+        };
+        match run_method(&task, &data, &mut selections, &plan.experiment) {
+            Ok(cell) => keep(&cell).map(|()| cell),
+            Err(source) => Err(Error::Cell { cell: task.name, source }),
         }
     });
     cells.collect()
 }
 
-/// What a cell is called in messages.
-pub(crate) fn place(what: &str, settings: &SweepValues, trial: u32) -> String {
+/// The name of a cell in messages: what failed, the settings of the sweep, and the trial.
+pub(crate) fn cell_name(what: &str, settings: &SweepValues, trial: u32) -> String {
     match settings.is_empty() {
         true => format!("{what}, trial {trial}"),
         false => format!("{what}, {settings}, trial {trial}"),
     }
 }
 
+/// A cell that is to be run.
+struct CellTask<'a> {
+    /// The name in messages.
+    name: String,
+    /// The index of the method, the index of the point, and the trial.
+    indices: (usize, usize, u32),
+    method: &'a Method,
+    learner_seed: Seed,
+    selection_seed: Seed,
+}
+
+/// The data of one point and trial, which all methods share.
 struct Data {
     train: Arc<crf_core::Dataset>,
     holdout: Option<Arc<crf_core::Dataset>>,
@@ -111,13 +126,14 @@ impl Data {
     }
 }
 
+/// Selects features, trains a model and measures it on the test data.
 fn run_method(
-    (method, selections, of_selection): (&Method, &mut SelectionCache, Seed),
+    task: &CellTask<'_>,
     data: &Data,
-    seed: Seed,
-    cell: &str,
+    selections: &mut SelectionCache,
     experiment: &Experiment,
 ) -> crf_core::Result<Cell> {
+    let CellTask { name, method, .. } = task;
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
     let clock = Instant::now();
     let features = method.fit_features(&data.train)?;
@@ -129,28 +145,29 @@ fn run_method(
 
     let problem = Problem { forbidden: forbidden.as_ref(), ..prepared.problem(&*method.inference) };
     let decode = method.decode();
-    let along = |model: &dyn Model| {
+    let measure = |model: &dyn Model| {
         let context = problem.context(model, &test, decode)?;
         experiment.path.iter().map(|metric| metric.measure(&context)).collect()
     };
-    let along: Option<&dyn Fn(&dyn Model) -> _> = Some(&along as _).filter(|_| !experiment.path.is_empty());
+    let measure: Option<&dyn Fn(&dyn Model) -> _> =
+        Some(&measure as _).filter(|_| !experiment.path.is_empty());
     let (selection, is_known) = match method.selector.keeps_all() {
-        true => (SelectionCache::none(&prepared.map), false),
-        false => selections.of(method, &problem, &of_selection, along)?,
+        true => (SelectionCache::all_features(&prepared.map), false),
+        false => selections.get_or_select(method, &problem, &task.selection_seed, measure)?,
     };
     let clock = Instant::now();
     let start = selection.start.as_ref().map(|model| model as &dyn Model);
     let mut observer = |iteration: &crf_core::Iteration| {
-        tracing::debug!(cell, ?iteration);
+        tracing::debug!(cell = %name, ?iteration);
         ControlFlow::Continue(())
     };
-    let mut run = FitContext::new(seed, &mut observer);
+    let mut run = FitContext::new(task.learner_seed, &mut observer);
     let fit = fit_selected(&problem, &selection.map, start, &*method.learner, &mut run)?;
     seconds.train = selection.seconds + clock.elapsed().as_secs_f64();
     seconds.shared = if is_known { selection.seconds } else { 0.0 };
-    // That the budget ended it, as with boosting it always does, the report says once for all cells.
+    // The report tells once for all cells which trainings used all their iterations, as boosting always does.
     if fit.trace.stop == Stop::Diverging {
-        tracing::warn!(cell, "training {}", fit.trace.stop);
+        tracing::warn!(cell = %name, "training {}", fit.trace.stop);
     }
 
     let clock = Instant::now();
@@ -161,12 +178,13 @@ fn run_method(
     let mut metrics = metrics.collect::<crf_core::Result<Vec<f64>>>()?;
     metrics.extend(selection_path::values(&experiment.path, &selection.path));
     seconds.evaluate = clock.elapsed().as_secs_f64();
-    tracing::info!(cell, ?metrics, stop = %fit.trace.stop, "done");
+    tracing::info!(cell = %name, ?metrics, stop = %fit.trace.stop, "done");
+    let (method, point, trial) = task.indices;
     Ok(Cell {
-        method: 0,
-        point: 0,
-        trial: 0,
-        seed: seed.short(),
+        method,
+        point,
+        trial,
+        seed: task.learner_seed.short(),
         metrics,
         features: fit.model.log_linear().map_or(selection.map.len(), |model| model.map().len()),
         stop: fit.trace.stop,

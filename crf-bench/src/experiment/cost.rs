@@ -1,17 +1,19 @@
+//! The estimated cost of an experiment, for `crf check` and `reproduce`.
+
 use std::time::Instant;
 
 use crf_core::{EncodingSize, Seed};
 
 use crate::config::{Plan, SweepPoint};
 use crate::error::{Error, Result};
-use crate::experiment::cell::place;
+use crate::experiment::cell::cell_name;
 use crate::experiment::encoding::encode;
 use crate::public_data::explained;
 
-/// What an experiment asks for, judged from the data of its first and last points without training anything.
+/// The estimated cost of an experiment, from the data of its first and last points; nothing is trained.
 #[derive(Debug)]
 pub(crate) struct Cost {
-    /// How many cells there are.
+    /// Number of cells.
     pub(crate) cells: usize,
     /// The size of each method's training at the last point.
     pub(crate) sizes: Vec<Size>,
@@ -19,7 +21,7 @@ pub(crate) struct Cost {
     pub(crate) seconds: f64,
 }
 
-/// How large the training of a method is.
+/// The size of a method's training.
 #[derive(Debug)]
 pub(crate) struct Size {
     /// The name of the method.
@@ -27,30 +29,31 @@ pub(crate) struct Size {
     pub(crate) sequences: usize,
     pub(crate) positions: usize,
     pub(crate) labels: usize,
-    /// Observation functions.
+    /// Number of observation functions.
     pub(crate) functions: usize,
-    /// Of the encoded data.
+    /// Size of the encoded data in MB.
     pub(crate) megabytes: usize,
-    /// Before any selection.
+    /// Number of weights before any selection.
     pub(crate) weights: usize,
 }
 
-/// Passes over the data that a typical training takes.
+/// Passes over the data of a typical training.
 const PASSES: f64 = 100.0;
-/// Seconds that a pass takes for each weight it touches and each pair of labels at a position.
+/// Seconds of a pass per weight it touches and per pair of labels at a position.
 const SECONDS: f64 = 1.5e-9;
 
 impl Cost {
-    /// Draws or reads the data of two points and encodes them for every method.
-    pub(crate) fn of(plan: &Plan) -> Result<Self> {
+    /// Loads the data of two points and encodes them for every method.
+    pub(crate) fn estimate(plan: &Plan) -> Result<Self> {
         let n_points = plan.points.len();
         let mut ends = vec![0, n_points - 1];
         ends.dedup();
-        let (mut seconds, mut sizes) = (0.0, Vec::new());
+        let mut seconds = 0.0;
+        let mut sizes = Vec::new();
         for &point in &ends {
-            let (time, at) = measure(plan, &plan.points[point])?;
+            let (time, point_sizes) = measure(plan, &plan.points[point])?;
             seconds += time / ends.len() as f64;
-            sizes = at;
+            sizes = point_sizes;
         }
         let runs = n_points * plan.experiment.trials as usize;
         Ok(Cost { cells: runs * sizes.len(), sizes, seconds: seconds * runs as f64 })
@@ -61,23 +64,28 @@ impl Cost {
 fn measure(plan: &Plan, point: &SweepPoint) -> Result<(f64, Vec<Size>)> {
     let clock = Instant::now();
     let fault = |what: &str| {
-        let cell = place(what, &point.settings, 1);
+        let cell = cell_name(what, &point.settings, 1);
         |source| Error::Cell { cell, source }
     };
     let source = &*point.dataset;
     let data = source.load(&Seed::new(plan.experiment.seed)).map_err(|error| explained(error, source));
     let data = data.map_err(fault("dataset"))?;
-    let (train, mut sizes, mut work) = (std::sync::Arc::new(data.train), Vec::new(), 0.0);
+    let train = std::sync::Arc::new(data.train);
+    let mut sizes = Vec::new();
+    let mut work = 0.0;
     for (name, method) in &point.methods {
         let size = || {
             let features = method.fit_features(&train)?;
             let EncodingSize { functions, bytes, .. } = features.estimate(&train)?;
-            let corpus = encode(&features, train.clone())?;
+            let encoded = encode(&features, train.clone())?;
             let labels = train.schema().n_labels(0);
-            let (positions, entries) = (train.n_positions(), corpus.nodes().n_entries());
-            let weights = features.map(&corpus)?.len();
-            let pass = (entries * labels + corpus.n_edges() * labels * labels) as f64;
-            let (method, sequences, megabytes) = (name.clone(), train.len(), bytes.div_ceil(1_000_000));
+            let positions = train.n_positions();
+            let entries = encoded.nodes().n_entries();
+            let weights = features.map(&encoded)?.len();
+            let pass = (entries * labels + encoded.n_edges() * labels * labels) as f64;
+            let method = name.clone();
+            let sequences = train.len();
+            let megabytes = bytes.div_ceil(1_000_000);
             let size = Size { method, sequences, positions, labels, functions, megabytes, weights };
             Ok((pass, size))
         };

@@ -1,8 +1,8 @@
-//! Finished cells on disk: a run may end in any way at any time, and goes on where it was.
+//! The journal of a run: finished cells on disk, from which a run resumes however it ended.
 //!
 //! A journal begins with a magic number and the digest of the program that writes it. Each record is its length, the
-//! beginning of its SHA-256, and the digest and result of one cell. What a sudden end left at the tail, or what is damaged,
-//! ends the reading; all before it counts.
+//! beginning of its SHA-256, and the digest and result of one cell. Reading ends at the first record that is incomplete or
+//! damaged; all before it counts.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -19,16 +19,16 @@ use crate::support::atomic_file::AtomicFile;
 
 const MAGIC: [u8; 8] = *b"CRFRUN\0\x01";
 const HEAD: usize = MAGIC.len() + size_of::<Digest>();
-/// Before a record: its length, and so many bytes of its digest.
+/// The head of a record: its length, and the first bytes of its digest.
 const LENGTH: usize = size_of::<u32>();
 const CHECK: usize = 8;
-/// What a failure of the machine, unlike one of the program, may cost.
+/// The longest time of work that a failure of the machine, unlike one of the program, may cost.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// The cells of a journal by their digests.
 pub(crate) type Cells = HashMap<Digest, Cell>;
 
-/// A journal that is being written; nobody else can open it meanwhile.
+/// A journal that is open for writing; it is locked against other processes.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
@@ -36,20 +36,19 @@ pub(crate) struct Journal {
     synced: Instant,
 }
 
-/// What there was of a journal when it was opened.
+/// The contents of a journal when it was opened.
 #[derive(Debug, Default)]
 pub(crate) struct Before {
-    /// Its cells, if the same program wrote them.
+    /// The cells, if the same program wrote them.
     pub(crate) cells: Cells,
-    /// Whether another program wrote it, so that its cells are not taken.
+    /// True if another build of the program wrote it, so that its cells are not reused.
     pub(crate) other_code: bool,
 }
 
 impl Journal {
-    /// Opens a journal to go on with it, or begins a new one; `code` is the digest of the program.
+    /// Opens a journal to append to it, or begins a new one; `code` is the digest of the program.
     ///
-    /// The journal of another program is kept beside it as `journal.old`. A file that is no journal
-    /// is left alone.
+    /// The journal of another build is kept beside it as `journal.old`. A file that is no journal is an error.
     pub(crate) fn open(path: &Path, code: &Digest) -> Result<(Self, Before)> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(Error::io(path))?;
@@ -66,9 +65,9 @@ impl Journal {
             let message = "not the journal of a run; give another directory with --out";
             return Err(Error::config(path.display(), message));
         }
-        let (end, before) = match ModelContents::parse(&bytes) {
-            Some(content) if content.code == *code => {
-                (content.end, Before { cells: content.cells, other_code: false })
+        let (end, before) = match JournalContents::parse(&bytes) {
+            Some(contents) if contents.code == *code => {
+                (contents.end, Before { cells: contents.cells, other_code: false })
             }
             other => (0, Before { other_code: other.is_some(), ..Before::default() }),
         };
@@ -84,16 +83,16 @@ impl Journal {
         Ok((journal, before))
     }
 
-    /// Forgets everything after the head.
+    /// Removes all records.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.cut(HEAD)
     }
 
-    /// Adds a finished cell.
+    /// Appends a finished cell.
     pub(crate) fn append(&mut self, digest: &Digest, cell: &Cell) -> Result<()> {
         let payload = postcard::to_stdvec(&(digest, cell)).map_err(Error::format("a finished cell"))?;
         let length = u32::try_from(payload.len()).map_err(Error::format("a finished cell"))?;
-        // One write: what is killed in between leaves at most a torn tail.
+        // One write: a kill in between leaves at most an incomplete last record.
         self.write(&[&length.to_le_bytes()[..], &Sha256::digest(&payload)[..CHECK], &payload].concat())?;
         if self.synced.elapsed() < SYNC_EVERY {
             return Ok(());
@@ -118,44 +117,44 @@ impl Journal {
     }
 }
 
-/// True for the beginning of a journal, if only its first bytes were written, and for an empty file.
+/// True for the beginning of a journal, however short, and for an empty file.
 pub(crate) fn is_journal(bytes: &[u8]) -> bool {
     let n = bytes.len().min(MAGIC.len());
     bytes[..n] == MAGIC[..n]
 }
 
-/// What a journal says.
+/// The contents of a journal.
 #[derive(Debug)]
-pub(crate) struct ModelContents {
+pub(crate) struct JournalContents {
     /// The digest of the program that wrote it.
     pub(crate) code: Digest,
-    /// Its cells.
+    /// The cells.
     pub(crate) cells: Cells,
-    /// Where its last whole record ends.
+    /// The end of the last complete record.
     end: usize,
 }
 
-impl ModelContents {
-    /// Reads a journal that is not to be written.
+impl JournalContents {
+    /// Reads a journal without opening it for writing.
     pub(crate) fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path))?;
-        ModelContents::parse(&bytes)
+        JournalContents::parse(&bytes)
             .ok_or_else(|| Error::config(path.display(), "expected the journal of a run"))
     }
 
-    /// All whole records up to the first that is not; nothing if the head is no journal's.
+    /// All complete records up to the first that is not; `None` if the head is not that of a journal.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let code = bytes.strip_prefix(&MAGIC)?.first_chunk()?;
-        let mut content = ModelContents { code: *code, cells: Cells::new(), end: HEAD };
-        while let Some((length, digest, cell)) = record(&bytes[content.end..]) {
-            content.cells.insert(digest, cell);
-            content.end += length;
+        let mut contents = JournalContents { code: *code, cells: Cells::new(), end: HEAD };
+        while let Some((length, digest, cell)) = record(&bytes[contents.end..]) {
+            contents.cells.insert(digest, cell);
+            contents.end += length;
         }
-        Some(content)
+        Some(contents)
     }
 }
 
-/// The record at the beginning of `bytes` and its length, if it is whole.
+/// The record at the beginning of `bytes` and its length, if it is complete.
 fn record(bytes: &[u8]) -> Option<(usize, Digest, Cell)> {
     let length = u32::from_le_bytes(*bytes.first_chunk::<LENGTH>()?) as usize;
     let (check, rest) = bytes[LENGTH..].split_at_checked(CHECK)?;
@@ -188,7 +187,7 @@ mod tests {
         }
     }
 
-    fn place(name: &str) -> PathBuf {
+    fn journal_path(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("crf-journal-{}-{name}", std::process::id()));
         let _ = std::fs::remove_file(&path);
         path
@@ -202,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_journal_cut_at_any_byte_keeps_what_is_whole_and_goes_on() {
-        let path = place("cut");
+        let path = journal_path("cut");
         let (mut journal, _) = Journal::open(&path, &[7; 32]).expect("a journal");
         let mut ends = vec![HEAD];
         for trial in 1..=3 {
@@ -218,7 +217,7 @@ mod tests {
             assert_eq!(trials(&before), (1..=kept).collect::<Vec<_>>(), "{length} bytes");
             journal.append(&[9; 32], &cell(9)).expect("a record");
             drop(journal);
-            let cells = ModelContents::load(&path).expect("a journal").cells;
+            let cells = JournalContents::load(&path).expect("a journal").cells;
             assert_eq!(cells.len() as u32, kept + 1, "{length} bytes");
             assert_eq!(cells[&[9; 32]].metrics, [0.1, f64::NEG_INFINITY]);
         }
@@ -227,23 +226,23 @@ mod tests {
 
     #[test]
     fn a_changed_byte_ends_the_reading() {
-        let path = place("flip");
+        let path = journal_path("flip");
         let (mut journal, _) = Journal::open(&path, &[7; 32]).expect("a journal");
         (1..=2).for_each(|trial| journal.append(&[trial as u8; 32], &cell(trial)).expect("a record"));
         drop(journal);
         let whole = std::fs::read(&path).expect("a file");
-        for place in HEAD..whole.len() {
+        for offset in HEAD..whole.len() {
             let mut bytes = whole.clone();
-            bytes[place] ^= 1;
-            let cells = ModelContents::parse(&bytes).expect("a head").cells;
-            assert!(cells.len() < 2 && cells.values().all(|cell| cell.trial == 1), "byte {place}");
+            bytes[offset] ^= 1;
+            let cells = JournalContents::parse(&bytes).expect("a head").cells;
+            assert!(cells.len() < 2 && cells.values().all(|cell| cell.trial == 1), "byte {offset}");
         }
         std::fs::remove_file(&path).expect("a file");
     }
 
     #[test]
     fn cells_of_another_program_are_not_taken() {
-        let path = place("code");
+        let path = journal_path("code");
         let (mut journal, _) = Journal::open(&path, &[7; 32]).expect("a journal");
         journal.append(&[1; 32], &cell(1)).expect("a record");
         let busy = Journal::open(&path, &[7; 32]).expect_err("a lock").to_string();
@@ -254,7 +253,7 @@ mod tests {
         let (_, before) = Journal::open(&path, &[8; 32]).expect("a journal");
         assert!(before.other_code && before.cells.is_empty());
         let old = path.with_extension("old");
-        assert_eq!(ModelContents::load(&old).expect("the old journal").cells.len(), 1);
+        assert_eq!(JournalContents::load(&old).expect("the old journal").cells.len(), 1);
         std::fs::remove_file(&old).expect("a file");
         std::fs::remove_file(&path).expect("a file");
     }

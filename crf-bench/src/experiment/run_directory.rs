@@ -1,3 +1,5 @@
+//! The directory of a run.
+
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -9,35 +11,35 @@ use crate::config::Plan;
 use crate::error::{Error, Result};
 use crate::experiment::cell::Cell;
 use crate::experiment::cell_digest::{self, Digest};
-use crate::experiment::journal::{Cells, Journal, ModelContents, is_journal};
+use crate::experiment::journal::{Cells, Journal, JournalContents, is_journal};
 use crate::experiment::runner::{Results, complete, open_jobs};
 use crate::experiment::shard::Shard;
 use crate::report;
-use crate::support::atomic_file::{AtomicFile, is_draft_of};
+use crate::support::atomic_file::{AtomicFile, is_temporary_of};
 
-/// The directory of a run: its journal, the cells that are finished, and in the end its report.
+/// The directory of a run: its journal with the finished cells, and finally its report.
 ///
-/// While it is open no other process can open it.
+/// It is locked against other processes while it is open.
 #[derive(Debug)]
 pub(crate) struct RunDirectory {
-    /// Where it is.
+    /// The path.
     pub(crate) path: PathBuf,
-    /// Whether it had cells of another version of the program, which are in `journal.old` now.
+    /// True if it had cells of another build of the program, which are in `journal.old` now.
     pub(crate) other_code: bool,
     journal: Journal,
     digests: Vec<Digest>,
     cells: Vec<Option<Cell>>,
 }
 
-/// The journal's name.
+/// The name of the journal.
 pub(crate) const JOURNAL: &str = "journal";
 
 impl RunDirectory {
-    /// Opens the directory of a plan, which must be new, empty, or that of an older run; takes from its journal what
-    /// the plan asks for and the program with the digest `code` has finished.
+    /// Opens the directory of a plan, which must be new, empty, or that of an older run. Cells of the plan that the program
+    /// with the digest `code` has finished are taken from its journal.
     pub(crate) fn open(path: &Path, plan: &Plan, code: &Digest) -> Result<Self> {
         require_run(path)?;
-        let digests = cell_digest::of_cells(plan)?;
+        let digests = cell_digest::cell_digests(plan)?;
         fs::create_dir_all(path).map_err(|error| refused(path, error))?;
         let (journal, before) = Journal::open(&path.join(JOURNAL), code)?;
         sweep(path)?;
@@ -45,38 +47,38 @@ impl RunDirectory {
         Ok(RunDirectory { path: path.to_owned(), other_code: before.other_code, journal, cells, digests })
     }
 
-    /// The cells that a plan needs and its directory has, without touching anything.
-    pub(crate) fn look(path: &Path, plan: &Plan, code: &Digest) -> Result<Finished> {
+    /// The finished cells of a plan in a directory, without changing it.
+    pub(crate) fn peek(path: &Path, plan: &Plan, code: &Digest) -> Result<Finished> {
         require_run(path)?;
-        let cells = ModelContents::load(&path.join(JOURNAL)).ok().filter(|content| content.code == *code);
-        let cells = cells.map(|content| content.cells).unwrap_or_default();
-        let digests = cell_digest::of_cells(plan)?;
+        let cells = JournalContents::load(&path.join(JOURNAL)).ok().filter(|contents| contents.code == *code);
+        let cells = cells.map(|contents| contents.cells).unwrap_or_default();
+        let digests = cell_digest::cell_digests(plan)?;
         let is_there = digests.iter().map(|digest| cells.contains_key(digest)).collect();
         Ok(Finished { digests, is_there })
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub(crate) fn n_cells(&self) -> usize {
         self.cells.len()
     }
 
-    /// How many cells are finished.
+    /// Number of finished cells.
     pub(crate) fn n_finished(&self) -> usize {
         self.cells.iter().flatten().count()
     }
 
-    /// Forgets all finished cells.
+    /// Discards all finished cells.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.cells.fill(None);
         self.journal.clear()
     }
 
-    /// The jobs of a part that have something to do.
+    /// The jobs of a shard with unfinished cells.
     pub(crate) fn open_jobs(&self, plan: &Plan, shard: Shard) -> Vec<usize> {
         open_jobs(plan, &self.cells, shard)
     }
 
-    /// Does jobs and keeps each cell as soon as it is finished; calls `done` after each job.
+    /// Runs jobs and stores each cell as soon as it is finished; calls `done` after each job.
     pub(crate) fn run(
         &mut self,
         plan: &Plan,
@@ -95,7 +97,7 @@ impl RunDirectory {
         outcome
     }
 
-    /// Takes cells over from another journal and keeps them in this one.
+    /// Copies cells of another journal into this one.
     pub(crate) fn adopt(&mut self, from: &Cells) -> Result<()> {
         for (digest, _) in self.digests.iter().zip(&self.cells).filter(|(_, cell)| cell.is_none()) {
             from.get(digest).map_or(Ok(()), |cell| self.journal.append(digest, cell))?;
@@ -105,18 +107,18 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// All cells, which must be finished.
+    /// The results of all cells, which must be finished.
     pub(crate) fn results(&self, plan: &Plan) -> Results {
         Results::new(plan, self.cells.iter().flatten().cloned().collect())
     }
 
-    /// Adds a file, or puts it in the place of an older one; whatever happens to it, the journal can make it again.
+    /// Writes a file, or replaces an older one; the journal can make it again.
     pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<()> {
         let path = self.path.join(name);
         AtomicFile::new(&path)?.write_soon(|file| file.write_all(contents).map_err(Error::io(&path)))
     }
 
-    /// Takes a file away if it is there.
+    /// Removes a file if it exists.
     pub(crate) fn remove(&self, name: &str) -> Result<()> {
         let path = self.path.join(name);
         match fs::remove_file(&path) {
@@ -140,7 +142,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Adds cells of another journal.
+    /// Counts the cells of another journal as finished, too.
     pub(crate) fn with(mut self, cells: &Cells) -> Self {
         for (digest, is_there) in self.digests.iter().zip(&mut self.is_there) {
             *is_there |= cells.contains_key(digest);
@@ -168,7 +170,7 @@ fn refused(path: &Path, why: impl Display) -> Error {
     Error::config(format!("--out {}", path.display()), why)
 }
 
-/// Fails if a directory holds something else than a run: it must be new, empty, or have a journal.
+/// Fails unless a directory is new, empty, or has a journal.
 fn require_run(path: &Path) -> Result<()> {
     if !path.exists() {
         return Ok(());
@@ -185,11 +187,11 @@ fn require_run(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes drafts of the report's files that a sudden end left behind, and nothing else.
+/// Removes only temporary files of the report that an interrupted process left behind.
 fn sweep(path: &Path) -> Result<()> {
     for entry in fs::read_dir(path).map_err(Error::io(path))?.flatten() {
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if is_file && is_draft_of(&entry.file_name().to_string_lossy(), &report::FILES) {
+        if is_file && is_temporary_of(&entry.file_name().to_string_lossy(), &report::FILES) {
             fs::remove_file(entry.path()).map_err(Error::io(entry.path()))?;
         }
     }

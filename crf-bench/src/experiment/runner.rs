@@ -1,3 +1,5 @@
+//! The jobs of an experiment, on several threads.
+
 use std::num::NonZeroUsize;
 
 use crate::config::Plan;
@@ -10,15 +12,15 @@ use crate::support::worker_pools::in_parallel;
 /// All cells of an experiment.
 #[derive(Debug)]
 pub struct Results {
-    /// By method, then point, then trial.
+    /// The cells, by method, then point, then trial.
     pub cells: Vec<Cell>,
 }
 
 impl Results {
-    /// The results of cells in that order, whose numbers are set anew: a journal may be that of an older plan.
+    /// The results of cells in that order. Their indices are set anew, since a journal may be that of an older plan.
     pub(crate) fn new(plan: &Plan, cells: Vec<Cell>) -> Self {
         let numbered = cells.into_iter().enumerate().map(|(number, cell)| {
-            let (method, point, trial) = name(plan, number);
+            let (method, point, trial) = cell_coordinates(plan, number);
             Cell { method, point, trial, ..cell }
         });
         Results { cells: numbered.collect() }
@@ -26,57 +28,58 @@ impl Results {
 
     /// The values of all metrics, ready for reports and claims.
     pub fn summary(&self, plan: &Plan) -> Summary {
-        Summary::of(plan, |method, point, metric, trial| {
-            self.cells[number(plan, method, point, trial as u32 + 1)].metrics[metric]
+        Summary::from_plan(plan, |method, point, metric, trial| {
+            self.cells[cell_index(plan, method, point, trial as u32 + 1)].metrics[metric]
         })
     }
 
-    /// How long the work took in all, in whatever order and over however many runs it was done.
+    /// Total seconds of work, over all runs that contributed cells.
     pub fn seconds(&self) -> f64 {
-        let of = |cell: &Cell| {
+        let work = |cell: &Cell| {
             let shared = if cell.method == 0 { cell.seconds.data } else { 0.0 };
             let Seconds { encode, train, shared: known, evaluate, .. } = cell.seconds;
             shared + encode + train - known + evaluate
         };
-        self.cells.iter().map(of).sum()
+        self.cells.iter().map(work).sum()
     }
 }
 
-/// How many cells a plan has.
+/// Number of cells of a plan.
 fn n_cells(plan: &Plan) -> usize {
     plan.experiment.methods.len() * plan.points.len() * plan.experiment.trials as usize
 }
 
-/// The place of a cell among all.
-fn number(plan: &Plan, method: usize, point: usize, trial: u32) -> usize {
+/// The index of a cell.
+fn cell_index(plan: &Plan, method: usize, point: usize, trial: u32) -> usize {
     (method * plan.points.len() + point) * plan.experiment.trials as usize + trial as usize - 1
 }
 
-/// The method, point and trial of a cell.
-pub(crate) fn name(plan: &Plan, number: usize) -> (usize, usize, u32) {
+/// The method, point and trial of a cell by its index.
+pub(crate) fn cell_coordinates(plan: &Plan, number: usize) -> (usize, usize, u32) {
     let (n_points, n_trials) = (plan.points.len(), plan.experiment.trials as usize);
     (number / n_trials / n_points, number / n_trials % n_points, (number % n_trials) as u32 + 1)
 }
 
-/// The point and trial of a job, which runs all methods on the data of both.
+/// The point and trial of a job, which runs all methods on the same data.
 ///
-/// Trial by trial, so that all points progress together and the time left can be told early.
-fn data_of(plan: &Plan, job: usize) -> (usize, u32) {
+/// Trial by trial, so that all points progress together and the time left is known early.
+fn job_coordinates(plan: &Plan, job: usize) -> (usize, u32) {
     (job % plan.points.len(), (job / plan.points.len()) as u32 + 1)
 }
 
-/// The jobs of a part in which some cell is missing.
+/// The jobs of a shard with a missing cell.
 pub(crate) fn open_jobs(plan: &Plan, cells: &[Option<Cell>], shard: Shard) -> Vec<usize> {
     let is_open = |&job: &usize| {
-        let (point, trial) = data_of(plan, job);
-        (0..plan.experiment.methods.len()).any(|method| cells[number(plan, method, point, trial)].is_none())
+        let (point, trial) = job_coordinates(plan, job);
+        (0..plan.experiment.methods.len())
+            .any(|method| cells[cell_index(plan, method, point, trial)].is_none())
     };
     let n_jobs = plan.points.len() * plan.experiment.trials as usize;
     (0..n_jobs).filter(|&job| shard.has(job)).filter(is_open).collect()
 }
 
-/// Does jobs on so many threads and fills in the cells that are missing; shows each with its number to `keep` as soon as it
-/// is finished, and calls `done` after each job.
+/// Runs jobs on several threads and fills in missing cells. `keep` receives each with its index as soon as it is finished;
+/// `done` is called after each job.
 pub(crate) fn complete(
     plan: &Plan,
     cells: &mut [Option<Cell>],
@@ -87,19 +90,19 @@ pub(crate) fn complete(
 ) -> Result<()> {
     let known = &*cells;
     let new = in_parallel(jobs.len(), threads, done, |job| {
-        let (point, trial) = data_of(plan, jobs[job]);
-        let is_missing = |method| known[number(plan, method, point, trial)].is_none();
-        let keep = |cell: &Cell| keep(number(plan, cell.method, point, trial), cell);
+        let (point, trial) = job_coordinates(plan, jobs[job]);
+        let is_missing = |method| known[cell_index(plan, method, point, trial)].is_none();
+        let keep = |cell: &Cell| keep(cell_index(plan, cell.method, point, trial), cell);
         run_methods(plan, point, trial, &is_missing, &keep)
     });
     for cell in new?.into_iter().flatten() {
-        let number = number(plan, cell.method, cell.point, cell.trial);
-        cells[number] = Some(cell);
+        let index = cell_index(plan, cell.method, cell.point, cell.trial);
+        cells[index] = Some(cell);
     }
     Ok(())
 }
 
-/// Runs all cells of a plan on so many threads, without a trace on disk.
+/// Runs all cells of a plan on `threads` threads, without writing files.
 ///
 /// Results do not depend on the number of threads.
 pub fn run(plan: &Plan, threads: NonZeroUsize) -> Result<Results> {

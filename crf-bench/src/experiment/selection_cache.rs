@@ -1,3 +1,5 @@
+//! Selections that several methods share.
+
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -12,33 +14,33 @@ use serde::Serialize;
 use crate::config::Method;
 use crate::results::selection_path::PathPoint;
 
-/// What selectors found on the data of one point and trial: methods that ask the same question, and differ in what they make
-/// of the answer, share it.
+/// The selections on the data of one point and trial: methods with the same selector, features, inference and decoding share
+/// one, and may differ in the learner.
 ///
-/// A selection's seed comes from its question, so it is the same whichever method asks first, and if no other does.
+/// The seed of a selection comes from these settings, so that it does not depend on which methods run, or on their order.
 #[derive(Default)]
 pub(crate) struct SelectionCache {
     known: HashMap<String, Rc<Selection>>,
 }
 
-/// What a selector found.
+/// The answer of a selector.
 pub(crate) struct Selection {
-    /// The features that were chosen.
+    /// The chosen features.
     pub(crate) map: Arc<FeatureMap>,
     /// Their weights, if the selector found any.
     pub(crate) start: Option<LogLinear>,
-    /// What was measured of the candidates on the way.
+    /// The measured candidates.
     pub(crate) path: Vec<PathPoint>,
-    /// How long it took.
+    /// Seconds of selection.
     pub(crate) seconds: f64,
 }
 
-/// How a candidate is measured.
+/// The measurement of a candidate.
 type Measure<'m> = dyn Fn(&dyn Model) -> Result<Vec<f64>> + 'm;
 
 impl SelectionCache {
-    /// The selection of a method, and whether it was known. Candidates are measured if there is something to `measure`.
-    pub(crate) fn of(
+    /// The selection of a method, and true if it was cached. Candidates are measured by `measure`, if given.
+    pub(crate) fn get_or_select(
         &mut self,
         method: &Method,
         problem: &Problem<'_>,
@@ -47,40 +49,41 @@ impl SelectionCache {
     ) -> Result<(Rc<Selection>, bool)> {
         let Method { features, learner, inference, selector, .. } = method;
         let decode = method.decode();
-        let mut question = text(&(features, selector, inference, decode))?;
+        let mut key = json(&(features, selector, inference, decode))?;
         if let Some(constraints) = &method.constraints {
-            question += &text(constraints)?;
+            key += &json(constraints)?;
         }
         // Candidates without weights are compared after the method's learner has trained them.
-        let with_learner = question.clone() + &text(learner)?;
-        if let Some(known) = self.known.get(&question).or_else(|| self.known.get(&with_learner)) {
+        let key_with_learner = key.clone() + &json(learner)?;
+        if let Some(known) = self.known.get(&key).or_else(|| self.known.get(&key_with_learner)) {
             return Ok((known.clone(), true));
         }
-        let (clock, mut path) = (Instant::now(), Vec::new());
-        let mut see = |tried: &TriedCandidate, model: &dyn Model| {
+        let clock = Instant::now();
+        let mut path = Vec::new();
+        let mut record = |candidate: &TriedCandidate, model: &dyn Model| {
             if let Some(measure) = measure {
                 let values = measure(model)?;
-                path.push(PathPoint { features: tried.features, seconds: tried.seconds, values });
+                path.push(PathPoint { features: candidate.features, seconds: candidate.seconds, values });
             }
             Ok(())
         };
-        let mut go_on = |_: &crf_core::Iteration| ControlFlow::Continue(());
-        let mut run = FitContext::new(seed.child(&question), &mut go_on);
-        let chosen = choose_with(&**selector, &**learner, decode, problem, &mut run, &mut see)?;
+        let mut observer = |_: &crf_core::Iteration| ControlFlow::Continue(());
+        let mut run = FitContext::new(seed.child(&key), &mut observer);
+        let chosen = choose_with(&**selector, &**learner, decode, problem, &mut run, &mut record)?;
         let seconds = clock.elapsed().as_secs_f64();
         let selection = Rc::new(Selection { map: chosen.map, start: chosen.model, path, seconds });
-        let key = if chosen.by_learner { with_learner } else { question };
+        let key = if chosen.by_learner { key_with_learner } else { key };
         self.known.insert(key, selection.clone());
         Ok((selection, false))
     }
 
-    /// All features, without a question: the only candidate wins, and there is no need to train it twice.
-    pub(crate) fn none(map: &Arc<FeatureMap>) -> Rc<Selection> {
+    /// The selection of all features, without running a selector: the only candidate need not be trained twice.
+    pub(crate) fn all_features(map: &Arc<FeatureMap>) -> Rc<Selection> {
         Rc::new(Selection { map: map.clone(), start: None, path: Vec::new(), seconds: 0.0 })
     }
 }
 
-/// Settings as they are written.
-fn text(settings: &impl Serialize) -> Result<String> {
+/// Settings as JSON.
+fn json(settings: &impl Serialize) -> Result<String> {
     serde_json::to_string(settings).map_err(|error| Error::Plugin(Box::new(error)))
 }

@@ -1,20 +1,22 @@
+//! Shards: parts of a run on several machines.
+
 use std::fmt;
 use std::str::FromStr;
 
-/// A part of an experiment's jobs, which are dealt out in turn: `2/3` has the second, the fifth and so on.
+/// A part of an experiment's jobs, dealt in turn: `2/3` has the second, the fifth and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     part: usize,
-    of: usize,
+    parts: usize,
 }
 
 impl Shard {
     /// All jobs.
-    pub const WHOLE: Shard = Shard { part: 1, of: 1 };
+    pub const WHOLE: Shard = Shard { part: 1, parts: 1 };
 
-    /// Whether a job, counted from 0, belongs to this part.
+    /// True if a job, counted from 0, belongs to this part.
     pub fn has(&self, job: usize) -> bool {
-        job % self.of == self.part - 1
+        job % self.parts == self.part - 1
     }
 }
 
@@ -23,17 +25,17 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let numbers =
-            text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+            text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
         match numbers {
-            Some((part, of)) if 1 <= part && part <= of => Ok(Shard { part, of }),
-            _ => Err(format!("expected a part and their number, such as 1/3 to 3/3, got `{text}`")),
+            Some((part, parts)) if 1 <= part && part <= parts => Ok(Shard { part, parts }),
+            _ => Err(format!("expected a part and the number of parts, such as 1/3, got `{text}`")),
         }
     }
 }
 
 impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-of-{}", self.part, self.of)
+        write!(f, "{}-of-{}", self.part, self.parts)
     }
 }
 

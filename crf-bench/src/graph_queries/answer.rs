@@ -4,37 +4,37 @@ use crf_core::{
 };
 use serde::Serialize;
 
-/// All that an inference says about one graph.
+/// The answer of an inference about one graph.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
-    /// log Z; nothing where the algorithm finds labellings only.
+    /// log Z; `None` if the algorithm finds only labellings.
     pub log_z: Option<f64>,
-    /// What `log_z` is worth.
+    /// The grade of `log_z`: exact, a bound or an estimate.
     pub log_z_is: Option<Bound>,
-    /// The probability of each label of each node.
+    /// The marginals: the probability of each label of each node.
     pub marginals: Option<Vec<Vec<f64>>>,
-    /// The probability of each pair of labels of each edge, if it was asked for; rows are the tail's labels.
+    /// The edge marginals, if requested: the probability of each pair of labels; a row per label of the tail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edge_marginals: Option<Vec<Vec<Vec<f64>>>>,
     /// The most likely labelling that was found.
     pub map: Vec<Label>,
-    /// Its log potential.
+    /// The log potential of `map`.
     pub map_score: f64,
-    /// No labelling scores more than this; nothing where the algorithm does not know.
+    /// An upper bound of all log potentials; `None` if the algorithm has none.
     pub map_upper: Option<f64>,
-    /// Whether the algorithm came to its end.
+    /// True if the algorithm finished.
     pub converged: bool,
-    /// Why it stopped: on the way to marginals, or to the labelling where it gives no marginals.
+    /// The reason why it stopped: computing marginals, or the labelling if it has no marginals.
     pub stop: Stop,
-    /// How often it went over the graph.
+    /// Number of passes over the graph.
     pub sweeps: u32,
-    /// How much the last sweep still changed.
+    /// The change in the last sweep.
     pub residual: f64,
 }
 
-/// Asks an inference everything about a graph; edge marginals only if they are wanted.
+/// Runs an inference on a graph; edge marginals only if requested.
 ///
-/// An algorithm that finds labellings only leaves log Z and marginals out; asked for edge marginals it refuses.
+/// An algorithm that finds only labellings omits log Z and marginals; a request for edge marginals is then an error.
 pub fn answer(
     inference: &dyn Inference,
     graph: &mut OwnedPotentials,

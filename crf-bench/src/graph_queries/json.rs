@@ -6,7 +6,7 @@ use serde::de::{Deserializer, Error as Refusal, Visitor};
 
 use crate::config::{ConfigFault, KeyPath};
 
-/// The log potentials of one graph as JSON has them.
+/// The JSON form of one graph's log potentials.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `cards`, `node` and `edges`")]
 struct GraphJson {
@@ -53,12 +53,13 @@ impl<'de> Deserialize<'de> for LogPotential {
     }
 }
 
-/// Reads one graph; `place` is where it stands, a file and a line.
+/// Reads one graph; `location` is its file and line, for messages.
 ///
-/// Edges that lead from each node to the next, all with equally many labels, make a chain, which every inference can answer.
-pub(crate) fn potentials(place: &str, json: &[u8]) -> Result<OwnedPotentials> {
-    let graph: GraphJson = serde_json::from_slice(json).map_err(|error| misread(place, json, &error))?;
-    graph.potentials().map_err(|error| error.at(place))
+/// A graph whose edges lead from each node to the next, with equally many labels at each node, becomes a chain, which every
+/// inference can answer.
+pub(crate) fn potentials(location: &str, json: &[u8]) -> Result<OwnedPotentials> {
+    let graph: GraphJson = serde_json::from_slice(json).map_err(|error| misread(location, json, &error))?;
+    graph.potentials().map_err(|error| error.at(location))
 }
 
 impl GraphJson {
@@ -86,7 +87,8 @@ impl GraphJson {
         let is_chain = edges.len() + 1 == cards.len()
             && (0..).zip(&edges).all(|(e, edge)| (edge.u, edge.v) == (e, e + 1))
             && cards.iter().all(|card| *card == cards[0]);
-        let (node, of_edge) = (flat(node), (0..edges.len() as u32).collect());
+        let node = flat(node);
+        let of_edge = (0..edges.len() as u32).collect();
         let tables: Vec<Vec<f64>> = edges.into_iter().map(|edge| flat(edge.table)).collect();
         if is_chain {
             return Ok(OwnedPotentials::chain(
@@ -101,25 +103,25 @@ impl GraphJson {
     }
 }
 
-fn expect(what: impl fmt::Display, of: impl fmt::Display, want: usize, got: usize) -> Result<()> {
-    if want == got { Ok(()) } else { Err(Error::data(format!("{what}: expected {want} {of}, got {got}"))) }
+fn expect(what: impl fmt::Display, unit: impl fmt::Display, want: usize, got: usize) -> Result<()> {
+    if want == got { Ok(()) } else { Err(Error::data(format!("{what}: expected {want} {unit}, got {got}"))) }
 }
 
 fn flat(rows: Vec<Vec<LogPotential>>) -> Vec<f64> {
     rows.into_iter().flatten().map(|LogPotential(x)| x).collect()
 }
 
-/// What JSON says is wrong, in our words and with its column.
-fn misread(place: &str, json: &[u8], error: &serde_json::Error) -> Error {
+/// The error of the JSON parser in our words, with its column.
+fn misread(location: &str, json: &[u8], error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    let said = match message.strip_prefix("invalid ").and_then(|said| said.rsplit_once(", expected ")) {
+    let fault = match message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected ")) {
         Some((got, want)) => {
             let got = got.split_once(": ").map_or(got, |(_, got)| got);
             format!("expected {}, got {got}", if want == "u32" { "a whole number from 0 on" } else { want })
         }
         None if error.is_data() => ConfigFault::serde(KeyPath::default(), message).message,
-        // Several languages write what JSON does not have.
+        // Several languages write infinities and NaN, which JSON does not have.
         None if [&b"Inf"[..], b"NaN", b"inf", b"nan"]
             .iter()
             .any(|word| json.windows(3).any(|at| at == *word)) =>
@@ -128,5 +130,5 @@ fn misread(place: &str, json: &[u8], error: &serde_json::Error) -> Error {
         }
         None => format!("expected valid JSON, got an error: {message}"),
     };
-    Error::data(format!("{place}:{}: {said}", error.column().max(1)))
+    Error::data(format!("{location}:{}: {fault}", error.column().max(1)))
 }

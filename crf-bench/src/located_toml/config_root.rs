@@ -6,12 +6,12 @@ use toml::Value;
 use super::locate::locate;
 use super::{ConfigFault, KeyOrValue, KeyPath};
 
-/// What a file can say as a whole: it is read, checked, and written down again with all defaults.
+/// The root of a config: it can be read, checked, and written again with all defaults.
 pub(crate) trait ConfigRoot: Serialize + DeserializeOwned {
-    /// Asks every plugin whether its settings can work; `config` tells where they stand.
+    /// Checks the settings of every plugin; `config` is the value that was read, for paths of faults.
     fn check(&self, config: &Value) -> Result<(), ConfigFault>;
 
-    /// Reads a config; the error is what serde says, without a place.
+    /// Reads a config; the error is the message of serde, without a location.
     fn read(config: &Value) -> Result<Self, String> {
         Self::deserialize(config.clone()).map_err(|error| error.message().to_owned())
     }
@@ -21,7 +21,7 @@ pub(crate) trait ConfigRoot: Serialize + DeserializeOwned {
         Value::try_from(self).map_err(|error| error.to_string())
     }
 
-    /// Reads a config and spells it out; an error has the entry to which it is due.
+    /// Reads a config and returns it also with all defaults; an error has the path of its entry.
     fn read_located(config: &Value) -> Result<(Self, Value), ConfigFault> {
         let read = Self::read(config).map_err(|message| {
             let path = locate(config, &message, &|config| Self::read(config).map(drop));
@@ -32,29 +32,29 @@ pub(crate) trait ConfigRoot: Serialize + DeserializeOwned {
     }
 }
 
-/// Why a value cannot be put into a config.
+/// The reason why a value cannot be set in a config.
 pub(crate) enum Refused {
-    /// There is no such key.
+    /// The key is unknown.
     Key(String),
     /// The key does not take this value.
     Value(String),
 }
 
-/// The config with another value at `path`, if the path is known and takes the value.
+/// The config with another value at `path`, if the key is known and takes the value.
 pub(crate) fn try_value<C: ConfigRoot>(
     config: &Value,
     path: &KeyPath,
     value: &Value,
 ) -> Result<Value, Refused> {
     let unknown = || {
-        let there = path.existing(config);
-        match there.get(config) {
+        let parent = path.existing(config);
+        match parent.get(config) {
             Some(Value::Table(table)) => {
                 let (known, missing): (Vec<&String>, _) =
-                    (table.keys().collect(), &path.steps()[there.steps().len()]);
+                    (table.keys().collect(), &path.steps()[parent.steps().len()]);
                 Refused::Key(format!("unknown key `{path}`{}", hint(missing, &known)))
             }
-            _ => Refused::Key(format!("unknown key `{path}`: `{there}` has no keys below it")),
+            _ => Refused::Key(format!("unknown key `{path}`: `{parent}` has no keys below it")),
         }
     };
     let known = path.get(config).is_some();
@@ -66,7 +66,7 @@ pub(crate) fn try_value<C: ConfigRoot>(
         Ok(read) => read,
         Err(message) => {
             let fault = ConfigFault::serde(path.clone(), &message);
-            // An optional setting that is left out has no place in the config, so only the attempt can tell.
+            // An omitted optional setting is not in the config, so only the attempt can tell.
             let is_key = !known && fault.side == KeyOrValue::Key;
             return Err(if is_key { unknown() } else { Refused::Value(fault.message) });
         }

@@ -6,13 +6,13 @@ use toml::de::{DeTable, DeValue};
 use super::{KeyOrValue, KeyPath};
 use crate::error::{Error, Result};
 
-/// An experiment file as text, with the place of every key and value.
+/// The text of a config file with the location of every key and value.
 #[derive(Debug)]
 pub(crate) struct Document {
     file: String,
     text: String,
     root: Node,
-    /// What the file says, without places.
+    /// The contents of the file, without locations.
     pub(crate) value: Value,
 }
 
@@ -28,7 +28,7 @@ impl Document {
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self> {
         let wrong = |error: toml::de::Error| {
             let start = error.span().map_or(text.len(), |span| span.start);
-            Error::config(place(file, text, start), one_line(error.message()))
+            Error::config(location(file, text, start), one_line(error.message()))
         };
         let root = DeTable::parse(text).map_err(wrong)?;
         let root = Node { key: 0..0, value: 0..0, children: table(root.get_ref()) };
@@ -36,16 +36,16 @@ impl Document {
         Ok(Document { file: file.to_owned(), text: text.to_owned(), root, value })
     }
 
-    /// Whether the file itself has something at `path`.
+    /// True if the file itself has an entry at `path`.
     pub(crate) fn contains(&self, path: &KeyPath) -> bool {
         self.find(path).1
     }
 
-    /// `FILE:LINE:COLUMN` of a key or its value; of what would hold it when the file does not spell it out.
-    pub(crate) fn place(&self, path: &KeyPath, side: KeyOrValue) -> String {
-        let (node, whole) = self.find(path);
-        let span = if whole && side == KeyOrValue::Key { &node.key } else { &node.value };
-        place(&self.file, &self.text, span.start)
+    /// `FILE:LINE:COLUMN` of a key or its value, or of the nearest entry above it if the file omits it.
+    pub(crate) fn location(&self, path: &KeyPath, side: KeyOrValue) -> String {
+        let (node, is_exact) = self.find(path);
+        let span = if is_exact && side == KeyOrValue::Key { &node.key } else { &node.value };
+        location(&self.file, &self.text, span.start)
     }
 
     fn find(&self, path: &KeyPath) -> (&Node, bool) {
@@ -82,14 +82,14 @@ fn children(value: &DeValue<'_>) -> Vec<(String, Node)> {
     }
 }
 
-fn place(file: &str, text: &str, offset: usize) -> String {
+fn location(file: &str, text: &str, offset: usize) -> String {
     let before = &text[..offset.min(text.len())];
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     format!("{file}:{line}:{column}")
 }
 
-/// A message without line breaks, and without the path that toml adds: places say it better.
+/// A message without line breaks and without the path that toml adds, since the location is better.
 pub(crate) fn one_line(message: &str) -> String {
     let lines =
         message.split('\n').map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("in `"));

@@ -3,7 +3,7 @@ use toml::Value;
 
 use super::KeyPath;
 
-/// Whether a message points to a key or to its value.
+/// The half of an entry that a message points to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyOrValue {
     /// The key is wrong.
@@ -12,14 +12,14 @@ pub enum KeyOrValue {
     Value,
 }
 
-/// Something wrong at a path of the config, before its place in a file is known.
+/// An error at a path of the config, before its location in a file is known.
 #[derive(Debug)]
 pub struct ConfigFault {
-    /// The wrong entry.
+    /// The path of the wrong entry.
     pub path: KeyPath,
-    /// Which half of it.
+    /// The wrong half of the entry.
     pub side: KeyOrValue,
-    /// What is wrong with it.
+    /// The reason.
     pub message: String,
 }
 
@@ -32,17 +32,17 @@ impl ConfigFault {
         ConfigFault { path, side: KeyOrValue::Key, message: message.to_string() }
     }
 
-    /// The same fault seen from further up.
+    /// The same fault with the path of a parent in front.
     pub(crate) fn below(self, parent: &KeyPath) -> Self {
         ConfigFault { path: parent.join(&self.path), ..self }
     }
 
-    /// A name that is none of `known`, at the value of `path`.
+    /// The fault of a value at `path` that is none of the `known` names.
     pub(crate) fn unknown(path: KeyPath, what: &str, name: &str, known: &[impl AsRef<str>]) -> Self {
         ConfigFault::value(path, format!("unknown {what} `{name}`{}", hint(name, known)))
     }
 
-    /// What serde says about the entry at `path`.
+    /// The fault of serde's message about the entry at `path`.
     pub(crate) fn serde(path: KeyPath, message: &str) -> Self {
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         let named_by_key = || path.steps().last().map(String::as_str) == quoted.first().copied();
@@ -56,7 +56,7 @@ impl ConfigFault {
         ConfigFault::value(path, super::document::one_line(message))
     }
 
-    /// What the `check` of the plugin at `path` says; `config` tells where its setting stands.
+    /// The fault of an error of the plugin at `path`; the path of the wrong setting is found in `config`.
     pub(crate) fn plugin(path: KeyPath, error: &Error, config: &Value) -> Self {
         let setting = match error {
             Error::Setting { key, got, .. } => find_setting(config, &path, key, got),

@@ -1,13 +1,15 @@
+//! Paths of keys in a config.
+
 use std::fmt;
 
 use toml::Value;
 
-/// The way to a value in a config: `dataset.copies`, `methods."CRF, l2".learner.l2`, `metrics.0`.
+/// The path of a value in a config: `dataset.copies`, `methods."CRF, l2".learner.l2`, `metrics.0`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyPath(Vec<String>);
 
 impl KeyPath {
-    /// Reads dotted keys as TOML spells them; a place in a list is its number, from 0.
+    /// Reads dotted keys as TOML spells them; the index of a list element counts from 0.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is not a dotted key such as `dataset.copies`");
         let mut table: toml::Table = toml::from_str(&format!("{text} = 0")).map_err(|_| wrong())?;
@@ -24,7 +26,7 @@ impl KeyPath {
     }
 
     /// The path of the given steps.
-    pub fn of<S: Into<String>>(steps: impl IntoIterator<Item = S>) -> Self {
+    pub fn new<S: Into<String>>(steps: impl IntoIterator<Item = S>) -> Self {
         KeyPath(steps.into_iter().map(Into::into).collect())
     }
 
@@ -33,8 +35,8 @@ impl KeyPath {
         &self.0
     }
 
-    /// The paths that this one stands for in `root`: itself, unless it has a step `*`, which stands for every key below which
-    /// the rest of the path is found.
+    /// The paths that this one stands for in `root`: itself, unless it has a step `*`, which stands for every key that has
+    /// the rest of the path below it.
     pub fn matches(&self, root: &Value) -> Vec<KeyPath> {
         let Some(star) = self.0.iter().position(|step| step == "*") else { return vec![self.clone()] };
         let Some(Value::Table(table)) = KeyPath(self.0[..star].to_vec()).get(root) else { return Vec::new() };
@@ -46,17 +48,17 @@ impl KeyPath {
         named.flat_map(|path| path.matches(root)).filter(|path| path.get(root).is_some()).collect()
     }
 
-    /// This path and one step more.
+    /// This path with one more step.
     pub fn child(&self, step: impl ToString) -> Self {
         self.join(&KeyPath(vec![step.to_string()]))
     }
 
-    /// This path and another below it.
+    /// This path followed by another.
     pub fn join(&self, below: &KeyPath) -> Self {
         KeyPath(self.0.iter().chain(&below.0).cloned().collect())
     }
 
-    /// The path of what holds this value, and the last step.
+    /// The path of the parent, and the last step.
     pub fn split_last(&self) -> Option<(KeyPath, &str)> {
         let (last, rest) = self.0.split_last()?;
         Some((KeyPath(rest.to_vec()), last))
@@ -79,10 +81,10 @@ impl KeyPath {
         })
     }
 
-    /// Puts a value at the end of the path; what holds it must be there already.
+    /// Sets the value at the end of the path; its parent must exist.
     pub fn set(&self, root: &mut Value, value: Value) -> bool {
-        if let Some(place) = self.get_mut(root) {
-            *place = value;
+        if let Some(slot) = self.get_mut(root) {
+            *slot = value;
             return true;
         }
         let Some((parent, last)) = self.split_last() else { return false };
@@ -92,7 +94,7 @@ impl KeyPath {
         }
     }
 
-    /// Takes the value at the end of the path out.
+    /// Removes the value at the end of the path and returns it.
     pub fn remove(&self, root: &mut Value) -> Option<Value> {
         let (parent, last) = self.split_last()?;
         match parent.get_mut(root)? {

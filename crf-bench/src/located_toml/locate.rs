@@ -1,20 +1,21 @@
+//! The search for the entry that causes an error.
+
 use toml::Value;
 
 use super::KeyPath;
 
-/// The entry of a config to which an error of deserialization is due.
+/// The path of the entry that causes an error of deserialization.
 ///
-/// Trait objects lose the place of an error, so it is found by leaving out: at each level the entry without
-/// which the message changes is to blame, and the search goes on inside of it until no entry changes the
-/// message. For something missing inside of something required, the table where adding it changes the
-/// message is to blame.
+/// Trait objects lose the path of an error, so it is found by omission: at each level the entry without which the message
+/// changes is the cause, and the search continues inside it until no entry changes the message. For a missing field, the
+/// cause is the table where adding the field changes the message.
 pub(crate) fn locate(root: &Value, message: &str, parse: &dyn Fn(&Value) -> Result<(), String>) -> KeyPath {
     let mut search = Search { root: root.clone(), message, parse };
     let mut path = KeyPath::default();
     while let Some(child) = search.guilty_child(&path) {
         path = path.child(child);
     }
-    search.lacking(&path).unwrap_or(path)
+    search.table_without_field(&path).unwrap_or(path)
 }
 
 struct Search<'a> {
@@ -30,7 +31,7 @@ impl Search<'_> {
         children.sort_by_key(|child| child == "type");
         let without = |dropped: &[String]| {
             let mut root = self.root.clone();
-            // From the end, so that the numbers of earlier list elements stay what they are.
+            // From the end, so that the indices of earlier list elements stay the same.
             dropped.iter().rev().for_each(|child| drop(path.child(child).remove(&mut root)));
             root
         };
@@ -39,7 +40,7 @@ impl Search<'_> {
                 return Some(child.clone());
             }
         }
-        // Several children have the same fault: the first of them, and the others are out of the way.
+        // Several children have the same fault: the first is the answer, and the others are removed.
         children.retain(|child| child != "type");
         for n in 1..children.len() {
             let (fewer, kept) = (without(&children[n - 1..]), without(&children[n..]));
@@ -51,8 +52,8 @@ impl Search<'_> {
         None
     }
 
-    /// The first table at or below `path` that has room for what the message misses.
-    fn lacking(&self, path: &KeyPath) -> Option<KeyPath> {
+    /// The first table at or below `path` that lacks the missing field of the message.
+    fn table_without_field(&self, path: &KeyPath) -> Option<KeyPath> {
         let missing = self.message.strip_prefix("missing field `")?.strip_suffix('`')?;
         let here = path.get(&self.root)?;
         let changes = |key: &str| {
@@ -61,15 +62,15 @@ impl Search<'_> {
             let now = (self.parse)(&root).err();
             now.is_none_or(|now| now != self.message && !now.starts_with("unknown field"))
         };
-        // A table that is changed by any key whatever has names for keys, not fields.
+        // A table that accepts any key has names for keys, not fields.
         if here.get(missing).is_none() && here.is_table() && changes(missing) && !changes("no such field") {
             return Some(path.clone());
         }
-        names(here).iter().find_map(|child| self.lacking(&path.child(child)))
+        names(here).iter().find_map(|child| self.table_without_field(&path.child(child)))
     }
 
     fn is_gone(&self, root: &Value) -> bool {
-        // Where one thing is missing, leaving out another only changes what is missed first.
+        // If a field is missing, omitting another only changes which is reported first.
         let missing = |message: &str| message.starts_with("missing field");
         match (self.parse)(root) {
             Ok(()) => true,

@@ -1,42 +1,45 @@
+//! Values from the command line, and merging of tables.
+
 use toml::{Table, Value};
 
 use super::KeyPath;
 use crate::error::{Error, Result};
 
-/// A value for one key of a config, from the command line.
+/// A value from the command line for one key of a config.
 #[derive(Debug, Clone)]
 pub struct Override {
-    /// The option as it was written: its place in messages.
+    /// The option as it was written, for messages.
     pub option: String,
-    /// Which key.
+    /// The key.
     pub path: KeyPath,
-    /// Its value.
+    /// The value.
     pub value: Value,
 }
 
 impl Override {
     /// Reads `key=value`; a value that is not TOML is a string.
     pub fn parse(text: &str) -> Result<Self> {
-        let place = format!("--set {text}");
-        let (key, value) = text.split_once('=').ok_or_else(|| Error::config(&place, "expected key=value"))?;
-        let path = KeyPath::parse(key.trim()).map_err(|message| Error::config(&place, message))?;
+        let option = format!("--set {text}");
+        let (key, value) =
+            text.split_once('=').ok_or_else(|| Error::config(&option, "expected key=value"))?;
+        let path = KeyPath::parse(key.trim()).map_err(|message| Error::config(&option, message))?;
         let value = match toml::from_str::<Table>(&format!("value = {}", value.trim())) {
             Ok(mut table) if table.len() == 1 => table.remove("value"),
             _ => None,
         }
         .unwrap_or_else(|| Value::String(value.to_owned()));
-        Ok(Override { option: place, path, value })
+        Ok(Override { option, path, value })
     }
 }
 
-/// Lays a table over another: tables are merged, everything else is replaced.
+/// Merges a table into another: tables are merged, everything else is replaced.
 ///
 /// A plugin's table that names another `type` replaces the old plugin with all its settings.
 pub(crate) fn merge(base: &mut Table, over: &Table) {
     for (key, new) in over {
         match (base.get_mut(key), new) {
             (Some(Value::Table(old)), Value::Table(new))
-                if new.get("type").is_none_or(|of| old.get("type") == Some(of)) =>
+                if new.get("type").is_none_or(|tag| old.get("type") == Some(tag)) =>
             {
                 merge(old, new);
             }

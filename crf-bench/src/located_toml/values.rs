@@ -4,12 +4,12 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use toml::{Table, Value};
 
-/// The values that the keys of a sweep have at one of its points.
+/// The values of the sweep keys at one point.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SweepValues(Vec<(String, Value)>);
 
 impl SweepValues {
-    /// These settings and one more.
+    /// These values and one more.
     pub fn with(&self, key: &str, value: &Value) -> Self {
         let mut settings = self.0.clone();
         settings.push((key.to_owned(), value.clone()));
@@ -26,17 +26,17 @@ impl SweepValues {
         self.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// Whether all keys of `at` have the values that it says.
+    /// True if all keys in `at` have the values there.
     pub fn matches(&self, at: &Table) -> bool {
         at.iter().all(|(key, want)| self.get(key).is_some_and(|have| same(have, want)))
     }
 
-    /// Only those settings whose key passes a test.
+    /// The values whose key passes a test.
     pub fn filter(&self, keep: impl Fn(&str) -> bool) -> Self {
         SweepValues(self.0.iter().filter(|(key, _)| keep(key)).cloned().collect())
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -63,7 +63,7 @@ impl Serialize for SweepValues {
     }
 }
 
-/// Whether two values are equal; 1 and 1.0 are.
+/// True if two values are equal; 1 and 1.0 are.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (number(a), number(b)) {
         (Some(a), Some(b)) => a == b,
@@ -76,7 +76,7 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|value| value as f64))
 }
 
-/// A value in a table or a figure: strings without quotes, plugins without settings by their name.
+/// The text of a value in tables and figures: strings without quotes, plugins without settings by their name.
 pub(crate) fn show(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,3 +1,5 @@
+//! Data files, read with their digest.
+
 use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -9,14 +11,15 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// Reads a whole file, and computes the SHA-256 of its unpacked bytes.
+/// Reads a whole file, and returns also the SHA-256 of its uncompressed bytes.
 pub(crate) fn read_digest(
     format: &dyn Format,
     path: &Path,
     schema: Option<&Arc<Schema>>,
 ) -> Result<(Dataset, String)> {
     let mut from = Hashing { from: open(path)?, hash: Sha256::new() };
-    let (mut whole, name) = (None, file_name(path));
+    let mut whole = None;
+    let name = file_name(path);
     format.read(Text::new(&name, &mut from), schema, usize::MAX, &mut |data| {
         whole = Some(data);
         Ok(ControlFlow::Continue(()))
@@ -28,12 +31,12 @@ pub(crate) fn read_digest(
     Ok((data, digest))
 }
 
-/// The file in messages.
+/// The name of a file in messages.
 pub(crate) fn file_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// Hashes what is read through it.
+/// A reader that hashes the bytes read through it.
 struct Hashing {
     from: Box<dyn BufRead>,
     hash: Sha256,

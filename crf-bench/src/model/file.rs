@@ -1,3 +1,5 @@
+//! Model files: a head with version and checksum, then the contents in postcard's format.
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -11,78 +13,80 @@ use crate::config::Training;
 use crate::error::{Error, Result};
 use crate::support::atomic_file::AtomicFile;
 
-/// What every model file begins with.
+/// The first bytes of every model file.
 const MAGIC: [u8; 8] = *b"CRFMODEL";
-/// The version that this program writes, and the newest that it reads.
+/// The version that this program writes and reads.
 const VERSION: u32 = 1;
 /// Magic, version, length of the payload, and its SHA-256; numbers in little-endian order.
 const HEAD: usize = 8 + 4 + 8 + 32;
 
-/// A trained model with all that is needed to use it: one file.
+/// A trained model with all that is needed to use it, in one file.
+///
+/// [`ModelFile::load`] reads one, [`ModelFile::tag_file`] labels data, [`ModelFile::evaluate_file`] scores a model.
 #[derive(Debug)]
 pub struct ModelFile {
-    /// What the model carries.
-    pub content: ModelContents,
-    /// How labels were computed in training, and how they are from now on.
-    pub serving: PredictionSettings,
+    /// The stored contents.
+    pub contents: ModelContents,
+    /// The settings of prediction, taken from the stored config.
+    pub settings: PredictionSettings,
 }
 
-/// What is stored.
+/// The contents of a model file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ModelContents {
-    /// What turns data into features; it knows the names of channels and labels.
+    /// The fitted features, with the names of channels and labels.
     pub features: FittedFeatures,
-    /// The model itself.
+    /// The model.
     pub model: Box<dyn Model>,
     /// The config it was trained with, as TOML with all defaults spelled out.
     pub config: String,
-    /// SHA-256 of the training data, unpacked, in hexadecimal.
+    /// SHA-256 of the uncompressed training data, in hexadecimal.
     pub digest: String,
     /// The version of the program that trained it.
     pub toolkit: String,
-    /// How training went; how long it took is not kept, so that equal trainings make equal files.
+    /// The trace of the training, without times, so that equal trainings make equal files.
     pub trace: Trace,
 }
 
-/// The part of the training config that matters after training.
+/// The part of the training config that prediction needs.
 #[derive(Debug, Deserialize)]
 pub struct PredictionSettings {
     /// The format of the training data.
     pub format: Box<dyn Format>,
-    /// What computes marginals and labellings.
+    /// The inference that computes marginals and labellings.
     pub inference: Box<dyn Inference>,
-    /// Which labelling is the answer.
+    /// The decoding.
     pub decode: Decode,
     /// The seed of the training.
     pub seed: u64,
 }
 
 impl ModelFile {
-    /// A model from what is to be stored; its config must be complete.
-    pub fn new(content: ModelContents) -> Result<Self, toml::de::Error> {
-        let serving = toml::from_str(&content.config)?;
-        Ok(ModelFile { content, serving })
+    /// A model file from its contents; the config must be complete.
+    pub fn new(contents: ModelContents) -> Result<Self, toml::de::Error> {
+        let settings = toml::from_str(&contents.config)?;
+        Ok(ModelFile { contents, settings })
     }
 
-    /// The same model, for which what is forbidden is impossible too.
+    /// The same model with further constraints.
     pub fn constrained(self, forbidden: Forbidden) -> Self {
-        let ModelFile { content, serving } = self;
-        let model = Box::new(Constrained::new(content.model, forbidden));
-        ModelFile { content: ModelContents { model, ..content }, serving }
+        let ModelFile { contents, settings } = self;
+        let model = Box::new(Constrained::new(contents.model, forbidden));
+        ModelFile { contents: ModelContents { model, ..contents }, settings }
     }
 
-    /// How it was trained.
+    /// The training config.
     pub(crate) fn training(&self) -> Result<Training> {
-        toml::from_str(&self.content.config).map_err(Error::format("the stored config"))
+        toml::from_str(&self.contents.config).map_err(Error::format("the stored config"))
     }
 
-    /// Writes the file beside its target and renames it.
+    /// Writes the file: it appears complete or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
-        self.save_draft(AtomicFile::new(path)?)
+        self.save_to(AtomicFile::new(path)?)
     }
 
-    pub(crate) fn save_draft(&self, draft: AtomicFile) -> Result<()> {
-        draft.write(|file| {
+    pub(crate) fn save_to(&self, target: AtomicFile) -> Result<()> {
+        target.write(|file| {
             let bytes = self.to_bytes()?;
             file.write_all(&bytes).map_err(Error::io("the model file"))
         })
@@ -90,7 +94,7 @@ impl ModelFile {
 
     /// The bytes of the file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let bytes = postcard::to_extend(&self.content, vec![0; HEAD]);
+        let bytes = postcard::to_extend(&self.contents, vec![0; HEAD]);
         let mut bytes = bytes.map_err(Error::format("model"))?;
         let (head, payload) = bytes.split_at_mut(HEAD);
         head[..8].copy_from_slice(&MAGIC);
@@ -100,7 +104,7 @@ impl ModelFile {
         Ok(bytes)
     }
 
-    /// Reads a file; whatever is wrong with it is an error that names it.
+    /// Reads a file; errors name it.
     pub fn load(path: &Path) -> Result<Self> {
         let wrong = |message: String| Error::Model { path: path.to_owned(), message };
         let broken = |error: std::io::Error| wrong(format!("expected a model file: {error}"));
@@ -114,26 +118,26 @@ impl ModelFile {
         ModelFile::read_payload(&head, &payload).map_err(wrong)
     }
 
-    /// [`ModelFile::load`] for a file that is in memory.
+    /// [`ModelFile::load`] for a file in memory.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         read_head(&bytes[..bytes.len().min(HEAD)], bytes.len() as u64)?;
         ModelFile::read_payload(&bytes[..HEAD], &bytes[HEAD..])
     }
 
     fn read_payload(head: &[u8], payload: &[u8]) -> Result<Self, String> {
-        let (content, digest): (Result<ModelContents, _>, _) =
+        let (contents, digest): (Result<ModelContents, _>, _) =
             rayon::join(|| postcard::from_bytes(payload), || Sha256::digest(payload));
         if head[20..] != digest[..] {
             return Err("damaged: the checksum is not that of the content".to_owned());
         }
-        let mut content =
-            content.map_err(|error| format!("the content is no model of version 1: {error}"))?;
-        content.model.restore(&content.features).map_err(|error| format!("the content: {error}"))?;
-        ModelFile::new(content).map_err(|error| format!("the stored config: {}", error.message()))
+        let mut contents =
+            contents.map_err(|error| format!("the content is no model of version 1: {error}"))?;
+        contents.model.restore(&contents.features).map_err(|error| format!("the content: {error}"))?;
+        ModelFile::new(contents).map_err(|error| format!("the stored config: {}", error.message()))
     }
 }
 
-/// The length of the payload that the head of a file of the given size promises, if it is there.
+/// The length of the payload by the head of a file, if a file of the given size has it.
 fn read_head(head: &[u8], size: u64) -> Result<usize, String> {
     if head.is_empty() {
         return Err("the file is empty; expected a model file".to_owned());

@@ -1,10 +1,12 @@
+//! Predictions of a model file.
+
 use crf_core::{EncodedDataset, Prediction, Query, Result, predict};
 
 use crate::model::file::ModelFile;
 
 impl ModelFile {
-    /// Answers a question about every sequence of data that the model's features have encoded, on all threads.
+    /// Answers a query about every sequence of encoded data, on all threads.
     pub fn predict(&self, encoded: &EncodedDataset, query: Query) -> Result<Vec<Prediction>> {
-        predict(&*self.content.model.bind(encoded)?, encoded, &*self.serving.inference, query)
+        predict(&*self.contents.model.bind(encoded)?, encoded, &*self.settings.inference, query)
     }
 }

@@ -1,3 +1,5 @@
+//! The scores of a model on labelled data.
+
 use std::sync::Arc;
 
 use crf_core::metrics::{Accuracy, ChunkF1, Confusion, LogLikelihood, MacroF1, SequenceAccuracy};
@@ -7,54 +9,54 @@ use serde::Serialize;
 use crate::model::calibration::Calibration;
 use crate::model::file::ModelFile;
 
-/// How good a model is on labelled data.
+/// The scores of a model on labelled data.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scores {
     /// The fraction of positions with the right label.
     pub accuracy: f64,
     /// The fraction of sequences without a wrong label.
     pub sequence_accuracy: f64,
-    /// F1 of whole chunks, as conlleval counts them.
+    /// F1 of whole chunks, counted as by conlleval.
     pub chunk_f1: f64,
     /// The mean F1 of the labels that occur.
     pub macro_f1: f64,
-    /// How many positions were compared.
+    /// Number of labelled positions, which were compared.
     pub positions: usize,
-    /// How many sequences there are.
+    /// Number of sequences.
     pub sequences: usize,
-    /// How many positions have a true label that the model does not have; each is an error.
+    /// Number of positions with a true label that the model does not know; each is an error.
     pub unknown_labels: usize,
-    /// log p(y | x) of all sequences; −∞ when there are unknown labels. Nothing where inference finds labellings only.
+    /// log p(y | x) of all sequences; −∞ with unknown labels. `None` if the inference finds only labellings.
     pub log_likelihood: Option<f64>,
     /// The scores of each label.
     pub labels: Vec<LabelScores>,
-    /// What the probabilities of the given labels are worth, where there are any.
+    /// The calibration of the predicted labels' probabilities, if the inference has probabilities.
     pub calibration: Option<Calibration>,
 }
 
 /// The scores of one label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LabelScores {
-    /// Its name.
+    /// The name of the label.
     pub label: String,
-    /// The fraction of positions given it that have it.
+    /// The fraction of positions predicted to have the label that have it.
     pub precision: f64,
-    /// The fraction of positions that have it which were given it.
+    /// The fraction of positions with the label that were predicted to have it.
     pub recall: f64,
     /// The harmonic mean of both.
     pub f1: f64,
-    /// How many positions have it.
+    /// Number of positions with the label.
     pub truth: u64,
-    /// How many positions were given it.
+    /// Number of positions predicted to have the label.
     pub predicted: u64,
 }
 
 impl Scores {
-    /// Labels data that were read with the model's schema, and compares.
-    pub fn of(file: &ModelFile, data: Arc<Dataset>, decode: Decode) -> Result<Self> {
-        let corpus = file.content.features.encode(data.clone())?;
+    /// Labels data, which must be read with the model's schema, and compares with the true labels.
+    pub fn new(file: &ModelFile, data: Arc<Dataset>, decode: Decode) -> Result<Self> {
+        let encoded = file.contents.features.encode(data.clone())?;
         let evaluation =
-            EvaluationContext::new(&*file.content.model, &corpus, &*file.serving.inference, decode)?;
+            EvaluationContext::new(&*file.contents.model, &encoded, &*file.settings.inference, decode)?;
         let positions = evaluation.pairs().count();
         if positions == 0 {
             return Err(Error::data(
@@ -63,10 +65,11 @@ impl Scores {
         }
         let calibration = |confidence: Vec<f64>| {
             let truth = data.labels().iter().zip(&evaluation.predicted).zip(confidence);
-            Calibration::of(10, truth.filter_map(|((truth, y), p)| truth.map(|truth| (p, truth == *y))))
+            Calibration::new(10, truth.filter_map(|((truth, y), p)| truth.map(|truth| (p, truth == *y))))
         };
         let scored = evaluation.probabilities.is_some();
-        let (confusion, schema) = (Confusion::of(&evaluation), data.schema());
+        let confusion = Confusion::of(&evaluation);
+        let schema = data.schema();
         let names = schema.kinds().iter().flat_map(|kind| kind.labels.names().iter());
         let label = |(y, name): (usize, &str)| LabelScores {
             label: name.to_owned(),
@@ -90,7 +93,7 @@ impl Scores {
         })
     }
 
-    /// The numbers that are not tables, with their names.
+    /// The scores of the whole data, with their names.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let fraction = |value: f64| format!("{value:.6}");
         let mut facts = vec![

@@ -1,3 +1,5 @@
+//! The training of one model.
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::experiment::encoding::encode;
 use crate::model::file::{ModelContents, ModelFile};
 
-/// How long the parts of a training took.
+/// The seconds that the parts of a training took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Seconds {
     /// Reading the data.
     pub(crate) read: f64,
-    /// Choosing settings by cross-validation, if any were to be chosen.
+    /// Cross-validation, if the config has `tune`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tune: Option<f64>,
     /// Fitting and evaluating the observation functions.
@@ -26,7 +28,7 @@ pub(crate) struct Seconds {
     pub(crate) train: f64,
 }
 
-/// Trains a model; with one to start from, its features and labels stay, and `config` must list the former.
+/// Trains a model. A model to start from passes on its features and labels; `config` must list these features.
 pub(crate) fn train(
     mut config: Training,
     data: Arc<Dataset>,
@@ -38,7 +40,7 @@ pub(crate) fn train(
 ) -> Result<ModelFile> {
     let clock = Instant::now();
     let (fitted, start): (_, Option<Box<dyn Model>>) =
-        start.map(|start| (start.content.features, start.content.model)).unzip();
+        start.map(|start| (start.contents.features, start.contents.model)).unzip();
     config.method.complete(fitted.as_ref().map_or(data.schema(), |fitted| fitted.schema()));
     let method = &config.method;
     let features = match fitted {
@@ -71,9 +73,9 @@ pub(crate) fn train(
     let trained = select_and_fit(&problem, &*method.selector, &*method.learner, method.decode(), &mut run)?;
     let mut fit = trained.fit;
     seconds.train = clock.elapsed().as_secs_f64();
-    // The same data and config make the same file; the times are the observer's.
+    // The same data and config make the same file, so that times are dropped; the observer has seen them.
     fit.trace.iterations.iter_mut().for_each(|iteration| iteration.seconds = 0.0);
-    let content = ModelContents {
+    let contents = ModelContents {
         features: prepared.features,
         model: fit.model,
         config: config.to_toml()?,
@@ -81,7 +83,7 @@ pub(crate) fn train(
         toolkit: env!("CARGO_PKG_VERSION").to_owned(),
         trace: fit.trace,
     };
-    let file = ModelFile::new(content).map_err(Error::format("config"))?;
+    let file = ModelFile::new(contents).map_err(Error::format("config"))?;
     Ok(match forbidden {
         Some(forbidden) => file.constrained(forbidden),
         None => file,

@@ -1,3 +1,5 @@
+//! The interface for programs: train, save, load and tag.
+
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use crate::model::file::ModelFile;
 use crate::model::scores::Scores;
 use crate::model::train::{Seconds, train};
 
-/// A training in Rust: the data's format, features and a learner, from defaults on.
+/// The builder of a training: a data format, features and a learner, each with a default.
 ///
 /// ```no_run
 /// use crf_bench::{ModelFile, Trainer};
@@ -37,7 +39,7 @@ pub struct Trainer<'a> {
     observer: Box<Observer<'a>>,
 }
 
-/// A watcher of iterations, who may end the training.
+/// The observer of iterations, which may stop the training.
 type Observer<'a> = dyn FnMut(&Iteration) -> ControlFlow<()> + Send + 'a;
 
 impl std::fmt::Debug for Trainer<'_> {
@@ -47,13 +49,14 @@ impl std::fmt::Debug for Trainer<'_> {
 }
 
 impl<'a> Trainer<'a> {
-    /// A training of data in some format, with the defaults of `crf train`.
+    /// A training on data in some format, with the defaults of `crf train`.
     pub fn new(format: impl Format + 'static) -> Self {
-        let (method, format) = (Method::default(), Box::new(format));
+        let method = Method::default();
+        let format = Box::new(format);
         Trainer::with(Training { format, template: None, method, seed: 0, tune: None })
     }
 
-    /// The training that a config of `crf train` describes, without templates and tuning, which need files and a choice.
+    /// A training by a config of `crf train`; `template` and `tune` are not available here.
     pub fn from_toml(config: &str) -> Result<Self> {
         let config = toml::from_str(config).map_err(Error::format("config"))?;
         let (training, resolved) =
@@ -69,62 +72,61 @@ impl<'a> Trainer<'a> {
         Trainer { training, validation: None, observer: Box::new(|_| ControlFlow::Continue(())) }
     }
 
-    /// The features of the model; those that suit the channels of the data unless given.
+    /// Sets the features of the model; those that suit the channels of the data if omitted.
     pub fn features(mut self, features: Features) -> Self {
         self.training.method.features = Some(features);
         self
     }
 
-    /// The learner; `mle` unless given.
+    /// Sets the learner; `mle` if omitted.
     pub fn learner(mut self, learner: impl Learner + 'static) -> Self {
         self.training.method.learner = Box::new(learner);
         self
     }
 
-    /// The inference of training and tagging; `forward-backward` unless given.
+    /// Sets the inference of training and tagging; `forward-backward` if omitted.
     pub fn inference(mut self, inference: impl Inference + 'static) -> Self {
         self.training.method.inference = Box::new(inference);
         self
     }
 
-    /// The selector of features; all of them stay unless given.
+    /// Sets the selector of features; all features are kept if omitted.
     pub fn selector(mut self, selector: impl Selector + 'static) -> Self {
         self.training.method.selector = Box::new(selector);
         self
     }
 
-    /// The labellings that are impossible.
+    /// Sets the constraints on neighbouring labels.
     pub fn constraints(mut self, constraints: Constraints) -> Self {
         self.training.method.constraints = Some(constraints);
         self
     }
 
-    /// The labelling that is the answer.
+    /// Sets the decoding; `posterior` if omitted, `viterbi` under constraints.
     pub fn decode(mut self, decode: Decode) -> Self {
         self.training.method.decode = Some(decode);
         self
     }
 
-    /// The seed of all random numbers; 0 unless given.
+    /// Sets the seed of all random numbers; 0 if omitted.
     pub fn seed(mut self, seed: u64) -> Self {
         self.training.seed = seed;
         self
     }
 
-    /// Validation data, for learners that stop early and selectors that choose; read with the schema of the training
-    /// data.
+    /// Sets the validation data, for early stopping and selectors; they must have the schema of the training data.
     pub fn validation(mut self, validation: Dataset) -> Self {
         self.validation = Some(Arc::new(validation));
         self
     }
 
-    /// A watcher of iterations, who may end the training.
+    /// Sets the observer of iterations, which may stop the training.
     pub fn observer(mut self, observer: impl FnMut(&Iteration) -> ControlFlow<()> + Send + 'a) -> Self {
         self.observer = Box::new(observer);
         self
     }
 
-    /// Reads a file of the data's format; gzip is read through.
+    /// Reads a file in the format of the data, plain or gzip.
     pub fn read_file(&self, path: impl AsRef<Path>) -> Result<Dataset> {
         Ok(self.training.format.read_file(path.as_ref(), None)?)
     }
@@ -135,7 +137,7 @@ impl<'a> Trainer<'a> {
         self.run(data, digest)
     }
 
-    /// Trains on data in memory, of which the model file keeps no digest.
+    /// Trains on data in memory; the model file has no digest of them.
     pub fn train(self, data: Dataset) -> Result<ModelFile> {
         self.run(data, String::new())
     }
@@ -143,17 +145,19 @@ impl<'a> Trainer<'a> {
     fn run(mut self, data: Dataset, digest: String) -> Result<ModelFile> {
         let config = self.training.resolved().map_err(Error::format("config"))?;
         self.training.check(&config).map_err(|fault| Error::config(fault.path, fault.message))?;
-        let (data, mut seconds) = (Arc::new(data), Seconds::default());
+        let data = Arc::new(data);
+        let mut seconds = Seconds::default();
         train(self.training, data, self.validation, None, digest, &mut seconds, &mut *self.observer)
     }
 }
 
 impl ModelFile {
-    /// The names of the predicted labels of each sequence of data that were read with the model's schema.
+    /// The names of the predicted labels of each sequence; the data must have the model's schema.
     pub fn tag(&self, data: Dataset) -> Result<Vec<Vec<&str>>> {
-        let (data, schema) = (Arc::new(data), self.content.features.schema());
-        let encoded = self.content.features.encode(data.clone())?;
-        let predictions = self.predict(&encoded, Query::Labels(self.serving.decode))?;
+        let data = Arc::new(data);
+        let schema = self.contents.features.schema();
+        let encoded = self.contents.features.encode(data.clone())?;
+        let predictions = self.predict(&encoded, Query::Labels(self.settings.decode))?;
         let names = predictions.into_iter().enumerate().map(|(i, prediction)| {
             let shape = data.shape(i);
             let kind = |n: usize| &schema.kinds()[shape.kind(n) as usize];
@@ -162,18 +166,18 @@ impl ModelFile {
         Ok(names.collect())
     }
 
-    /// [`ModelFile::tag`] for a file of the format that the training data had.
+    /// [`ModelFile::tag`] for a file in the format of the training data.
     pub fn tag_file(&self, path: impl AsRef<Path>) -> Result<Vec<Vec<&str>>> {
         self.tag(self.read_file(path)?)
     }
 
-    /// The scores of the model on a file of labelled data of the format that the training data had.
+    /// The scores of the model on a labelled file in the format of the training data.
     pub fn evaluate_file(&self, path: impl AsRef<Path>) -> Result<Scores> {
-        Ok(Scores::of(self, Arc::new(self.read_file(path)?), self.serving.decode)?)
+        Ok(Scores::new(self, Arc::new(self.read_file(path)?), self.settings.decode)?)
     }
 
-    /// Reads a file of the format that the training data had, with their channels and labels.
+    /// Reads a file in the format and with the schema of the training data.
     pub fn read_file(&self, path: impl AsRef<Path>) -> Result<Dataset> {
-        Ok(self.serving.format.read_file(path.as_ref(), Some(self.content.features.schema()))?)
+        Ok(self.settings.format.read_file(path.as_ref(), Some(self.contents.features.schema()))?)
     }
 }

@@ -1,10 +1,12 @@
+//! Conversions of downloaded files.
+
 use serde::Deserialize;
 
-/// What is to be made of a file of the origin, so that its loader can read it.
+/// The conversion of a downloaded file to the form that its source reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Convert {
-    /// Nothing.
+    /// No conversion.
     #[default]
     AsIs,
     /// Columns with one empty line between sequences: no carriage returns, no runs of empty lines.
@@ -16,7 +18,7 @@ pub(super) enum Convert {
 }
 
 impl Convert {
-    /// The converted content; what the origin should not hold is refused.
+    /// The converted contents; unexpected contents are an error.
     pub(super) fn apply(self, content: Vec<u8>) -> Result<Vec<u8>, String> {
         if self == Convert::AsIs {
             return Ok(content);

@@ -1,3 +1,5 @@
+//! Downloads of public data sets.
+
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -10,9 +12,9 @@ use super::{DataFile, DataSet, State, content};
 use crate::error::{Error, Result};
 use crate::support::atomic_file::AtomicFile;
 
-/// Fetches the files of a set that are not there, and puts them into place when they are what they should be.
+/// Downloads the missing and wrong files of a set, and keeps those with the right digest; returns their number.
 ///
-/// The transport is left to curl, which knows proxies and certificates, shows its own bar, and needs nothing of us.
+/// curl does the transport: it knows proxies and certificates and shows its own progress.
 pub(crate) fn get(set: &DataSet, directory: &Path) -> Result<usize> {
     let mut fetched = 0;
     for file in &set.files {
@@ -21,7 +23,7 @@ pub(crate) fn get(set: &DataSet, directory: &Path) -> Result<usize> {
         }
         let Some(from) = &file.from else {
             let message = format!(
-                "its files are made by hand from {}: put `{}` below {}, and `data check {}` verifies it",
+                "its files are made by hand from {}: put `{}` below {}, then verify it by `data check {}`",
                 set.origin,
                 file.path,
                 directory.display(),
@@ -39,18 +41,18 @@ fn fetch(file: &DataFile, from: &str, directory: &Path) -> Result<()> {
     let path = directory.join(&file.path);
     let parent = path.parent().unwrap_or(directory);
     fs::create_dir_all(parent).map_err(Error::io(parent))?;
-    let draft = AtomicFile::new(&path)?;
+    let target = AtomicFile::new(&path)?;
     let raw = path.with_file_name(format!(".{}.download", std::process::id()));
     let content = download(from, &raw).and_then(|()| content(&raw).map_err(Error::io(&raw)));
-    // It is there if something was fetched, and must not stay in any case.
+    // The download must not stay, whether it succeeded or not.
     let _ = fs::remove_file(&raw);
-    let wrong = |message: String| Error::config(from, message);
-    let content = file.convert.apply(content?).map_err(wrong)?;
+    let refused = |message: String| Error::config(from, message);
+    let content = file.convert.apply(content?).map_err(refused)?;
     if !file.is_right(&content) {
-        let message = format!("what came is not `{}`: its SHA-256 is not {}", file.path, file.sha256);
+        let message = format!("the download is not `{}`: its SHA-256 is not {}", file.path, file.sha256);
         return Err(Error::config(from, message));
     }
-    draft.write(|out| {
+    target.write(|out| {
         let written = if file.path.ends_with(".gz") {
             let mut gzip = GzEncoder::new(out, Compression::best());
             gzip.write_all(&content).and_then(|()| gzip.finish().map(drop))

@@ -1,4 +1,8 @@
-//! Public data sets: what there is, what is here, and how to get the rest.
+//! Public data sets: the manifest, the state of local files, and downloads.
+//!
+//! `manifest.toml` lists every set with citation, terms, origin and a SHA-256 per file. `get.rs` downloads a file with curl,
+//! `convert.rs` converts it to the form that its source reads, and nothing is kept that does not have the right digest.
+//! Errors of sources whose files are missing get the command that downloads them ([`explained`]).
 
 mod convert;
 mod get;
@@ -17,7 +21,7 @@ pub(crate) use self::get::get;
 use crate::error::{Error, Result};
 use crate::experiment::cell_digest::{hex, in_data, strings};
 
-/// The sets we know.
+/// The list of public data sets.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
@@ -41,30 +45,30 @@ pub(crate) struct DataSet {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DataFile {
-    /// Below the directory of all data.
+    /// The path below the directory of all data.
     pub(crate) path: String,
-    /// Of its content, uncompressed.
+    /// The SHA-256 of the uncompressed contents.
     sha256: String,
-    /// Where it can be fetched.
+    /// The URL, if it can be downloaded.
     from: Option<String>,
-    /// What is to be made of what is fetched.
+    /// The conversion of the download.
     #[serde(default, rename = "as")]
     convert: Convert,
 }
 
-/// What there is of a file.
+/// The state of a local file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It is what it should be.
+    /// It has the right contents.
     Right,
-    /// It is there, but something else.
+    /// It has other contents.
     Different,
-    /// It is not there.
+    /// It does not exist.
     Missing,
 }
 
 impl Manifest {
-    /// The sets that the toolkit has sources for.
+    /// The manifest of the sets that the toolkit has sources for.
     pub(crate) fn ours() -> Self {
         Manifest::parse(include_str!("manifest.toml")).expect("the manifest is right")
     }
@@ -84,7 +88,7 @@ impl Manifest {
 }
 
 impl DataFile {
-    /// What there is of it below a directory.
+    /// The state of the file below a directory.
     pub(crate) fn state(&self, directory: &Path) -> Result<State> {
         let path = directory.join(&self.path);
         if !path.exists() {
@@ -99,9 +103,10 @@ impl DataFile {
     }
 }
 
-/// A file's content, uncompressed.
+/// The uncompressed contents of a file.
 fn content(path: &Path) -> io::Result<Vec<u8>> {
-    let (mut bytes, mut plain) = (Vec::new(), Vec::new());
+    let mut bytes = Vec::new();
+    let mut plain = Vec::new();
     File::open(path)?.read_to_end(&mut bytes)?;
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
@@ -110,26 +115,30 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     Ok(plain)
 }
 
-/// What went wrong with a source, and the command that gets the set of which it misses a file.
+/// The error of a source; if a file of a public set is missing, the file and, on a second line, the command that downloads it.
 pub(crate) fn explained(error: crf_core::Error, source: &dyn Source) -> crf_core::Error {
     let Ok(config) = serde_json::to_value(source) else { return error };
     let sets = Manifest::ours().sets;
-    let missing = strings(&config).into_iter().filter(|name| !in_data(name).is_file());
-    let set = missing
-        .filter_map(|name| sets.iter().find(|set| set.files.iter().any(|file| file.path == name)))
-        .next();
-    let Some(set) = set else { return error };
-    let how = match std::env::var_os("CRF_DATA") {
-        Some(_) => format!("`cargo xtask data get {}` gets it", set.name),
-        None => format!(
-            "`cargo xtask data get {} --into data` gets it, and `export CRF_DATA=data` says where it is",
-            set.name
+    let mut missing = strings(&config).into_iter().filter(|name| !in_data(name).is_file());
+    let found = missing.find_map(|name| {
+        let set = sets.iter().find(|set| set.files.iter().any(|file| file.path == name))?;
+        Some((name, set))
+    });
+    let Some((name, set)) = found else { return error };
+    let DataSet { name: set, title, .. } = set;
+    crf_core::Error::data(match std::env::var_os("CRF_DATA") {
+        Some(_) => format!(
+            "missing file {} of {title}\n    get it by: cargo xtask data get {set}",
+            in_data(name).display()
         ),
-    };
-    crf_core::Error::data(format!("{error}; {how}"))
+        None => format!(
+            "missing file {name} of {title}; CRF_DATA is not set\n    \
+             get it by: cargo xtask data get {set} --into data && export CRF_DATA=data"
+        ),
+    })
 }
 
-/// The directory of all data: the one that is given, or that of the environment.
+/// The directory of all data: the given one, or CRF_DATA.
 pub(crate) fn directory(given: Option<&Path>) -> Result<PathBuf> {
     let directory = given.map(Path::to_owned).or_else(|| std::env::var_os("CRF_DATA").map(PathBuf::from));
     let message = "expected a directory for the data: set CRF_DATA, or give one with --into";

@@ -1,7 +1,10 @@
-//! The report of a finished run: results, figures and pages. Behind the feature `report`.
+//! The report of a finished run: result files, figures and pages. Behind the feature `report`.
 //!
-//! `mod.rs` writes the files of one run; `figures` draws, `pages` sets HTML, `words.rs` has what pages and terminal say
-//! alike.
+//! Start with [`Report`], which writes all files of one run. `result_files.rs` writes the numbers, `figures` draws SVG, `pages`
+//! writes HTML, `significance.rs` tests differences of methods, and `words.rs` holds the texts that pages and terminal
+//! share. `record.rs` is a finished run as JSON: the site of all runs is built from records alone, without any plugin.
+//!
+//! The same results give the same bytes, except in files about times. Pages need neither network nor scripts.
 
 mod figures;
 mod pages;
@@ -20,7 +23,7 @@ use pages::site;
 pub(crate) use pages::site::site;
 pub use record::{Judged, Record, Sheet};
 pub use significance::Comparison;
-pub(crate) use words::{QUICK, limited, rows, word};
+pub(crate) use words::{QUICK, limited, rows, used_all_iterations, word};
 
 use crate::claims::claim::Verdict;
 use crate::config::Plan;
@@ -29,16 +32,16 @@ use crate::experiment::run_directory::RunDirectory;
 use crate::experiment::runner::Results;
 use crate::results::summary::Summary;
 
-/// A finished run with everything that reports show.
+/// A finished run with all that reports show.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// What was asked for.
+    /// The plan of the run.
     pub plan: &'a Plan,
-    /// What came of it.
+    /// The results of all cells.
     pub results: &'a Results,
-    /// The same as means over trials.
+    /// The results aggregated over trials.
     pub summary: Summary,
-    /// The judgement of each claim.
+    /// The verdict on each claim.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -59,18 +62,20 @@ impl<'a> Report<'a> {
     /// Aggregates results and judges all claims.
     pub fn new(plan: &'a Plan, results: &'a Results) -> Self {
         let summary = results.summary(plan);
-        let verdicts = plan.experiment.claims.iter().map(|of| of.claim.judge(&summary)).collect();
+        let verdicts =
+            plan.experiment.claims.iter().map(|statement| statement.claim.judge(&summary)).collect();
         Report { plan, results, summary, verdicts }
     }
 
-    /// Writes all files of the report, [`FILES`]; the last one says that they are whole.
+    /// Writes all files of the report, [`FILES`]; the last one marks them as complete.
     pub(crate) fn write(&self, directory: &RunDirectory) -> Result<()> {
         let title = &self.plan.experiment.title;
-        let asked = &self.plan.experiment.figure;
-        let mut further = densities::charts(&self.summary, &asked.densities);
+        let settings = &self.plan.experiment.figure;
+        let mut further = densities::charts(&self.summary, &settings.densities);
         further.extend(paths::by_size(self));
-        let chart = figure(&self.summary, asked, title, &further);
-        let (record, config) = (Record::of(self)?, result_files::config(self)?);
+        let chart = figure(&self.summary, settings, title, &further);
+        let record = Record::new(self)?;
+        let config = result_files::config(self)?;
         directory.remove(site::RECORD)?;
         directory.write("results.jsonl", &result_files::results(self)?)?;
         directory.write("timings.jsonl", &result_files::timings(self)?)?;

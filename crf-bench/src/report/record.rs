@@ -1,3 +1,5 @@
+//! A finished run as JSON.
+
 use serde::{Deserialize, Serialize};
 
 use super::Report;
@@ -8,38 +10,38 @@ use crate::error::Result;
 use crate::experiment::cell_digest::{self, hex};
 use crate::support::hardware::Hardware;
 
-/// A finished run as pages show it, stored as `run.json`: no plugin is needed to read it.
+/// A finished run as pages show it, stored as `run.json`; no plugin is needed to read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// What the experiment is called.
+    /// The title of the experiment.
     pub title: String,
-    /// The paper and figure it reproduces.
+    /// The paper, with the figure or table, that it reproduces.
     pub paper: Option<String>,
-    /// What the paper's own figure or table shows.
+    /// The paper's own figure or table in words.
     pub published: Option<String>,
-    /// A sentence below our figure.
+    /// The caption of our figure.
     pub caption: Option<String>,
-    /// Where all random numbers come from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// How often every cell is repeated.
+    /// Number of trials.
     pub trials: u32,
-    /// Whether it is the small variant of its file, which judges nothing.
+    /// True for the quick variant of the file, which judges no claim.
     #[serde(default)]
     pub quick: bool,
-    /// Options of the command line that set other values than those of the file.
+    /// The options of the command line that override the file.
     #[serde(default)]
     pub options: Vec<String>,
-    /// The judgement of each claim.
+    /// The verdict on each claim.
     pub claims: Vec<Judged>,
     /// The table of results.
     pub results: Sheet,
-    /// Mean seconds of a cell of each method.
+    /// Mean seconds of a cell, by method.
     pub times: Sheet,
-    /// Every two methods against each other.
+    /// Every pair of methods, compared.
     pub comparisons: Vec<Comparison>,
-    /// Seconds of work in all.
+    /// Total seconds of work.
     pub seconds: f64,
-    /// The methods of which trainings were ended by their limit of iterations, with how many.
+    /// The methods with trainings that used all their iterations, with the number of such trainings.
     #[serde(default)]
     pub limited: Vec<String>,
     /// The machine.
@@ -48,18 +50,18 @@ pub struct Record {
     pub program: String,
 }
 
-/// A claim and how it came out.
+/// A claim with its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// The claim in words.
     pub text: String,
-    /// Whether the results show it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The numbers behind that.
+    /// The numbers behind the outcome.
     pub evidence: String,
 }
 
-/// A table in words.
+/// A table of texts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sheet {
     /// The names of the columns.
@@ -69,8 +71,8 @@ pub struct Sheet {
 }
 
 impl Record {
-    /// What pages show of a report.
-    pub(crate) fn of(report: &Report<'_>) -> Result<Self> {
+    /// The record of a report.
+    pub(crate) fn new(report: &Report<'_>) -> Result<Self> {
         let experiment = &report.plan.experiment;
         let claims = experiment.claims.iter().zip(&report.verdicts).map(|(statement, verdict)| Judged {
             text: statement.text.clone(),
@@ -94,11 +96,11 @@ impl Record {
             seconds: report.results.seconds(),
             limited: limited(report),
             hardware: Hardware::here(),
-            program: format!("{} ({})", env!("CARGO_PKG_VERSION"), hex(&cell_digest::of_code()?[..6])),
+            program: format!("{} ({})", env!("CARGO_PKG_VERSION"), hex(&cell_digest::program_digest()?[..6])),
         })
     }
 
-    /// How many claims came out so.
+    /// Number of claims with an outcome.
     pub(crate) fn count(&self, outcome: Outcome) -> usize {
         self.claims.iter().filter(|claim| claim.outcome == outcome).count()
     }

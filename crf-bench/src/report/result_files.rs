@@ -1,3 +1,5 @@
+//! The files with the numbers of a run.
+
 use serde::Serialize;
 
 use super::Report;
@@ -6,7 +8,7 @@ use crate::config::{SweepValues, show};
 use crate::error::{Error, Result};
 use crate::experiment::cell::{Cell, Seconds};
 
-/// One line of `results.jsonl`: no times, so that equal runs give equal bytes.
+/// A line of `results.jsonl`, without times, so that equal runs give equal bytes.
 #[derive(Serialize)]
 struct ResultLine<'a> {
     method: &'a str,
@@ -36,7 +38,7 @@ fn lines<'c, T: Serialize>(cells: &'c [Cell], line: impl Fn(&'c Cell) -> T) -> R
     Ok(out)
 }
 
-/// Every cell's results.
+/// The contents of `results.jsonl`: the results of every cell.
 pub(crate) fn results(report: &Report<'_>) -> Result<Vec<u8>> {
     let summary = &report.summary;
     lines(&report.results.cells, |cell| ResultLine {
@@ -56,7 +58,7 @@ pub(crate) fn results(report: &Report<'_>) -> Result<Vec<u8>> {
     })
 }
 
-/// Every cell's times.
+/// The contents of `timings.jsonl`: the times of every cell.
 pub(crate) fn timings(report: &Report<'_>) -> Result<Vec<u8>> {
     let summary = &report.summary;
     lines(&report.results.cells, |cell| TimingLine {
@@ -67,7 +69,7 @@ pub(crate) fn timings(report: &Report<'_>) -> Result<Vec<u8>> {
     })
 }
 
-/// The means with their intervals.
+/// The contents of `results.csv`: means with intervals.
 pub(crate) fn csv(report: &Report<'_>) -> Result<Vec<u8>> {
     let summary = &report.summary;
     let keys: Vec<&str> =
@@ -79,14 +81,15 @@ pub(crate) fn csv(report: &Report<'_>) -> Result<Vec<u8>> {
     for (m, method) in summary.methods.iter().enumerate() {
         for (p, point) in summary.points.iter().enumerate() {
             for (k, metric) in summary.metrics.iter().enumerate() {
-                let of = summary.estimate(m, p, k);
+                let estimate = summary.estimate(m, p, k);
                 let mut row = vec![method.clone()];
                 row.extend(point.iter().map(|(_, value)| show(value)));
                 row.push(metric.name.clone());
-                row.push(of.mean.to_string());
-                row.extend([-1.0, 1.0].map(|side| number(of.half_width.map(|half| of.mean + side * half))));
+                row.push(estimate.mean.to_string());
+                let end = |side: f64| estimate.half_width.map(|half| estimate.mean + side * half);
+                row.extend([-1.0, 1.0].map(|side| number(end(side))));
                 let published = report.plan.experiment.published(method, point, &metric.name);
-                row.extend([number(of.deviation), of.trials.to_string(), number(published)]);
+                row.extend([number(estimate.deviation), estimate.trials.to_string(), number(published)]);
                 out.write_record(row).map_err(Error::format("results.csv"))?;
             }
         }
@@ -94,9 +97,9 @@ pub(crate) fn csv(report: &Report<'_>) -> Result<Vec<u8>> {
     out.into_inner().map_err(Error::format("results.csv"))
 }
 
-/// The resolved config: it runs to the same results.
+/// The contents of `config.toml`: the resolved config, which runs to the same results.
 ///
-/// Claims about points that the run left out are left out too, since they could not be checked again.
+/// Claims about points that the run omits are omitted, since they could not be checked again.
 pub(crate) fn config(report: &Report<'_>) -> Result<String> {
     let mut config = report.plan.config.clone();
     if let Some(toml::Value::Array(claims)) = config.get_mut("claims") {

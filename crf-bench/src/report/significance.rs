@@ -1,25 +1,27 @@
+//! Paired tests between methods.
+
 use serde::{Deserialize, Serialize};
 
 use crate::results::summary::Summary;
 
-/// The difference of two methods on the same data, and whether it may be chance.
+/// The paired difference of two methods, with its significance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Where in the sweep; empty when there is none.
+    /// The point of the sweep; empty without a sweep.
     pub point: String,
-    /// Which metric.
+    /// The metric.
     pub metric: String,
     /// The method and the one it is compared with.
     pub methods: [String; 2],
     /// The mean difference over trials with its interval.
     pub difference: String,
-    /// By Student's paired test: how probable so large a difference is if there is none.
+    /// The p-value of Student's paired test.
     pub p: f64,
-    /// The same if one asks all these questions at once (Holm 1979).
+    /// The p-value corrected for all comparisons (Holm 1979).
     pub p_all: f64,
 }
 
-/// Compares every two methods at every point and by every metric; nothing with fewer than two trials.
+/// Compares every pair of methods at every point by every metric; empty with fewer than two trials.
 pub(crate) fn comparisons(summary: &Summary) -> Vec<Comparison> {
     let n = summary.methods.len();
     let pairs: Vec<(usize, usize)> = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect();
@@ -43,7 +45,8 @@ pub(crate) fn comparisons(summary: &Summary) -> Vec<Comparison> {
     all
 }
 
-/// The k-th smallest of n probabilities is multiplied by n − k + 1, and none becomes smaller than one before it.
+/// Holm's correction: the k-th smallest of n p-values is multiplied by n − k + 1, and none becomes smaller than the one
+/// before it.
 fn holm(all: &mut [Comparison]) {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[a].p.total_cmp(&all[b].p));

@@ -1,3 +1,5 @@
+//! Texts that pages and terminal share.
+
 use crf_core::Stop;
 
 use super::Report;
@@ -5,7 +7,7 @@ use crate::claims::claim::Outcome;
 use crate::config::show;
 use crate::results::summary::MetricColumn;
 
-/// The methods of which trainings were ended by their limit of iterations, with how many of how many.
+/// The methods with trainings that used all their iterations, each with the number of such trainings: `MLE (3 of 3)`.
 pub(crate) fn limited(report: &Report<'_>) -> Vec<String> {
     let methods = report.summary.methods.iter().enumerate().filter_map(|(method, name)| {
         let cells = || report.results.cells.iter().filter(move |cell| cell.method == method);
@@ -15,10 +17,20 @@ pub(crate) fn limited(report: &Report<'_>) -> Vec<String> {
     methods.collect()
 }
 
-/// What quick runs are worth.
-pub(crate) const QUICK: &str = "smaller than the experiment: it shows that all runs, and judges no claim";
+/// The notes on methods in the form of [`limited`]: `Perceptron used all its iterations (3 of 3)`.
+pub(crate) fn used_all_iterations(methods: &[String]) -> Vec<String> {
+    let note = |method: &String| match method.rsplit_once(" (") {
+        Some((name, count)) => format!("{name} used all its iterations ({count}"),
+        None => format!("{method} used all its iterations"),
+    };
+    methods.iter().map(note).collect()
+}
 
-/// The word for an outcome; failures stand out, but a quick run has seen a claim or not and no more.
+/// The reservation about quick runs.
+pub(crate) const QUICK: &str =
+    "smaller than the experiment: it shows that everything runs, and judges no claim";
+
+/// The word for an outcome; failures stand out, and a quick run has only seen a claim or not.
 pub(crate) fn word(outcome: Outcome, quick: bool) -> &'static str {
     match outcome {
         Outcome::Holds if quick => "seen",
@@ -29,7 +41,7 @@ pub(crate) fn word(outcome: Outcome, quick: bool) -> &'static str {
     }
 }
 
-/// The head and rows of the table of results.
+/// The column names and rows of the table of results.
 pub(crate) fn rows(report: &Report<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     let summary = &report.summary;
     let keys = summary.points.iter().take(1).flat_map(|point| point.iter().map(|(key, _)| key.to_owned()));
@@ -37,7 +49,8 @@ pub(crate) fn rows(report: &Report<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     head.push("method".to_owned());
     let experiment = &report.plan.experiment;
     head.extend(summary.metrics.iter().map(|MetricColumn { name, .. }| {
-        let published = experiment.published.iter().any(|of| of.metric.replace('-', "_") == *name);
+        let published =
+            experiment.published.iter().any(|published| published.metric.replace('-', "_") == *name);
         if published { format!("{name} (paper's)") } else { name.clone() }
     }));
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! What a selector shows on its way, and what claims can say about it.
+//! The path of a selector: its candidates in order, and the columns that summarise it for claims.
 
 use crf_core::Metric;
 use serde::{Deserialize, Serialize};
@@ -8,41 +8,43 @@ use crate::results::summary::MetricColumn;
 /// A candidate on a method's path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PathPoint {
-    /// How many features it has.
+    /// Number of features.
     pub features: usize,
-    /// Seconds of selection until it was found.
+    /// Seconds of selection until the candidate was found.
     pub seconds: f64,
     /// The values of the path's metrics on the test data.
     pub values: Vec<f64>,
 }
 
-/// How much worse than the best a candidate of the basin may be.
+/// The largest loss against the best candidate within the basin.
 const BASIN: f64 = 0.02;
 
-/// What is told of a path beside the metrics of the model in the end: the best value of its first metric, how many features
-/// the first candidate with that value has, and by how many features the candidates differ that come within two hundredths
-/// of it; and of each other metric, how many features the first candidate has for which it is above zero, or one more than
-/// the largest has if there is none.
+/// The columns that summarise a path, beside the metrics of the final model.
+///
+/// For the first metric of the path: `best`, its best value; `size`, the number of features of the first candidate with that
+/// value; `basin`, the difference between the largest and the smallest number of features among candidates within 0.02 of
+/// it. For each other metric: `entry`, the number of features of the first candidate for which it is above 0, or one more
+/// than the largest candidate has if there is none.
 pub(crate) fn columns(metrics: &[Box<dyn Metric>]) -> Vec<MetricColumn> {
     let Some((first, others)) = metrics.split_first() else { return Vec::new() };
     let column = |name: String, higher_is_better| MetricColumn { name, higher_is_better };
-    let of_first = [
+    let first_columns = [
         column(format!("best({})", first.name()), first.higher_is_better()),
         column(format!("size({})", first.name()), false),
         column(format!("basin({})", first.name()), true),
     ];
     let entries = others.iter().map(|metric| column(format!("entry({})", metric.name()), false));
-    of_first.into_iter().chain(entries).collect()
+    first_columns.into_iter().chain(entries).collect()
 }
 
-/// The values of these columns; NaN where there is nothing to tell.
+/// The values of these columns; NaN for an empty path.
 pub(crate) fn values(metrics: &[Box<dyn Metric>], path: &[PathPoint]) -> Vec<f64> {
     let Some((first, others)) = metrics.split_first() else { return Vec::new() };
     let sign = if first.higher_is_better() { -1.0 } else { 1.0 };
     let score = |step: &PathPoint| sign * step.values[0];
-    // Of equal ones the first.
+    // Of equals the first.
     let best = path.iter().reduce(|best, step| if score(step) < score(best) { step } else { best });
-    let of_first = best.map_or([f64::NAN; 3], |best| {
+    let first_values = best.map_or([f64::NAN; 3], |best| {
         let good = path.iter().filter(|step| score(step) <= score(best) + BASIN).map(|step| step.features);
         let (least, most) =
             good.fold((usize::MAX, 0), |(least, most), size| (least.min(size), most.max(size)));
@@ -53,7 +55,7 @@ pub(crate) fn values(metrics: &[Box<dyn Metric>], path: &[PathPoint]) -> Vec<f64
         let after = path.iter().map(|step| step.features + 1).max();
         first.map(|step| step.features).or(after).map_or(f64::NAN, |size| size as f64)
     };
-    of_first.into_iter().chain((1..=others.len()).map(entry)).collect()
+    first_values.into_iter().chain((1..=others.len()).map(entry)).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Output files that appear whole or not at all.
+//! Output files that appear complete or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// An output file that is written beside its target and renamed when it is whole.
+/// An output file that is written beside its target and renamed when it is complete.
 ///
-/// Links are followed, so that what they point to is replaced. Devices and pipes are written through.
+/// Links are followed: their target is replaced. Devices and pipes are written directly.
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     target: PathBuf,
-    draft: Option<PathBuf>, // none if the target is written through
+    temporary: Option<PathBuf>, // none if the target is written directly
 }
 
 impl AtomicFile {
-    /// Prepares to write `target`, and fails now if that will not be possible.
+    /// Prepares to write `target`, and fails now if that is not possible.
     pub(crate) fn new(target: &Path) -> Result<Self> {
         let refused = |why: String| Error::Io { path: target.to_owned(), source: io::Error::other(why) };
         let known = fs::metadata(target);
@@ -24,48 +24,49 @@ impl AtomicFile {
             return Err(refused("cannot be written: a directory, not the name of a file".to_owned()));
         }
         if known.is_ok_and(|known| !known.is_file()) || is_of_the_system(target) {
-            return Ok(AtomicFile { target: target.to_owned(), draft: None });
+            return Ok(AtomicFile { target: target.to_owned(), temporary: None });
         }
         let failed = |error: io::Error| refused(format!("cannot be written: {error}"));
         let target = followed(target).map_err(failed)?;
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let beside = |number: u32| target.with_file_name(format!(".{name}.{number}"));
-        // A file of this name that is already there is somebody else's.
-        let draft = (std::process::id()..).map(beside).find(|draft| fs::symlink_metadata(draft).is_err());
-        let draft = draft.ok_or_else(|| refused("cannot be written: no free name beside it".to_owned()))?;
-        create(&draft).map_err(failed)?;
-        fs::remove_file(&draft).map_err(Error::io(&draft))?;
-        Ok(AtomicFile { target, draft: Some(draft) })
+        // An existing file of this name belongs to another process.
+        let temporary = (std::process::id()..).map(beside).find(|path| fs::symlink_metadata(path).is_err());
+        let temporary =
+            temporary.ok_or_else(|| refused("cannot be written: no free name beside it".to_owned()))?;
+        create(&temporary).map_err(failed)?;
+        fs::remove_file(&temporary).map_err(Error::io(&temporary))?;
+        Ok(AtomicFile { target, temporary: Some(temporary) })
     }
 
-    /// Opens the file for writing; [`AtomicFile::place`] ends it.
+    /// Opens the file for writing; [`AtomicFile::commit_synced`] completes it.
     pub(crate) fn open(&self) -> Result<File> {
-        let file = match &self.draft {
-            Some(draft) => create(draft),
+        let file = match &self.temporary {
+            Some(temporary) => create(temporary),
             None => OpenOptions::new().write(true).open(&self.target),
         };
         file.map_err(Error::io(&self.target))
     }
 
-    /// Writes the file, waits until it is on the disk, and puts it into its place, instead of what was there.
+    /// Writes the file, waits until it is on the disk, and replaces the target.
     pub(crate) fn write(self, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let file = self.fill(fill)?;
-        self.place_synced(&file)
+        self.commit_synced(&file)
     }
 
-    /// [`AtomicFile::write`] without waiting, for what can be made again.
+    /// [`AtomicFile::write`] without waiting, for files that can be made again.
     pub(crate) fn write_soon(self, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         self.fill(fill)?;
-        self.place()
+        self.commit()
     }
 
-    /// Puts a file that is whole into its place, once it and its new name are on the disk.
-    pub(crate) fn place_synced(self, file: &File) -> Result<()> {
-        if self.draft.is_none() {
+    /// Replaces the target by the complete file, and waits until it and its new name are on the disk.
+    pub(crate) fn commit_synced(self, file: &File) -> Result<()> {
+        if self.temporary.is_none() {
             return Ok(());
         }
         file.sync_all().map_err(Error::io(&self.target))?;
-        self.place()?;
+        self.commit()?;
         let directory = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = File::open(directory.unwrap_or(Path::new(".")));
         // Not every file system can do this, and the file itself is safe.
@@ -79,31 +80,31 @@ impl AtomicFile {
         file.into_inner().map_err(|error| Error::io(&self.target)(error.into_error()))
     }
 
-    fn place(&self) -> Result<()> {
-        let Some(draft) = &self.draft else { return Ok(()) };
+    fn commit(&self) -> Result<()> {
+        let Some(temporary) = &self.temporary else { return Ok(()) };
         if let Ok(old) = fs::metadata(&self.target) {
-            fs::set_permissions(draft, old.permissions()).map_err(Error::io(&self.target))?;
+            fs::set_permissions(temporary, old.permissions()).map_err(Error::io(&self.target))?;
         }
-        fs::rename(draft, &self.target).map_err(Error::io(&self.target))
+        fs::rename(temporary, &self.target).map_err(Error::io(&self.target))
     }
 }
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        // After `write` there is nothing left; after an error nothing shall be left.
-        let _ = self.draft.as_ref().map(fs::remove_file);
+        // After `write` there is nothing to remove; after an error nothing must be left.
+        let _ = self.temporary.as_ref().map(fs::remove_file);
     }
 }
 
-/// True for the name of a draft of one of these files.
-pub(crate) fn is_draft_of(name: &str, files: &[&str]) -> bool {
+/// True for the name of a temporary file of one of these files.
+pub(crate) fn is_temporary_of(name: &str, files: &[&str]) -> bool {
     let target = name.strip_prefix('.').and_then(|name| name.rsplit_once('.'));
     target.is_some_and(|(target, number)| files.contains(&target) && number.parse::<u32>().is_ok())
 }
 
-/// Fails if an output would be written over an input or over another output.
+/// Fails if an output would overwrite an input or another output.
 ///
-/// Files are compared as the file system knows them: by links, hard links and other spellings too.
+/// Links, hard links and other spellings of a path are the same file.
 pub(crate) fn require_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> Result<()> {
     for (i, (option, output)) in outputs.iter().enumerate() {
         // Devices and pipes have no content to lose.
@@ -134,13 +135,13 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// True for names such as `/dev/stdout`, behind which a shell may have put a file.
+/// True for names such as `/dev/stdout`, which a shell may have redirected to a file.
 fn is_of_the_system(path: &Path) -> bool {
     let directory = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
     directory.is_some_and(|directory| ["/dev", "/proc"].iter().any(|root| directory.starts_with(root)))
 }
 
-/// The file that a path leads to, through all links, whether it exists or not.
+/// The file that a path leads to through all links, whether it exists or not.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();

@@ -1,15 +1,17 @@
+//! The machine of a run.
+
 use serde::{Deserialize, Serialize};
 
 /// The machine that a run was finished on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hardware {
-    /// The processor's name, where the system tells it.
+    /// The name of the processor, if known.
     pub processor: String,
-    /// How many cores we may use.
+    /// Number of available cores.
     pub cores: usize,
-    /// The memory in GB, where the system tells it.
+    /// The memory in GB, if known.
     pub memory: Option<f64>,
-    /// The system and the kind of processor.
+    /// The operating system and the architecture.
     pub system: String,
 }
 

@@ -1,4 +1,7 @@
-//! Files, threads, progress and the machine; no random field in it.
+//! Helpers that know nothing about random fields: files that appear whole, threads, progress bars, the machine, words.
+//!
+//! Uses no other room but `error.rs`. `atomic_file.rs` guards every output file of the crate, `worker_pools.rs` runs the
+//! jobs of experiments and cross-validation.
 
 pub(crate) mod atomic_file;
 pub(crate) mod hardware;
@@ -6,6 +9,7 @@ pub(crate) mod hardware;
 pub mod progress;
 #[cfg(not(feature = "terminal"))]
 pub(crate) mod silence;
+pub(crate) mod text;
 pub(crate) mod worker_pools;
 
 #[cfg(not(feature = "terminal"))]

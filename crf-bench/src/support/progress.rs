@@ -1,4 +1,4 @@
-//! The bar and the log, which share the terminal.
+//! Progress bars and the log, which share the terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
-/// A bar on standard error with the time left; hidden where standard error is no terminal.
+/// A progress bar on standard error with the time left; hidden unless standard error is a terminal.
 pub fn bar(title: &str, length: usize) -> ProgressBar {
     let bar = BARS.add(ProgressBar::new(length as u64));
     let template = "{msg} {wide_bar} {pos}/{len}, {eta} left";
@@ -19,7 +19,7 @@ pub fn bar(title: &str, length: usize) -> ProgressBar {
     bar
 }
 
-/// A line on standard error for work without a known end; hidden where standard error is no terminal.
+/// A status line on standard error for work of unknown length; hidden unless standard error is a terminal.
 pub fn line(message: &str) -> ProgressBar {
     let line = BARS.add(ProgressBar::new_spinner());
     line.set_style(
@@ -29,17 +29,16 @@ pub fn line(message: &str) -> ProgressBar {
     line
 }
 
-/// Sends logs to standard error: warnings, with one `-v` what is done, with two every iteration, or as
-/// RUST_LOG says.
+/// Sends logs to standard error: warnings, with `-v` each step, with `-vv` each iteration, or as RUST_LOG selects.
 pub fn log(verbosity: u8) {
     let level = ["warn", "info", "debug"][usize::from(verbosity.min(2))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(io::stderr().is_terminal());
-    // A second call, as tests make it, changes nothing.
+    // A second call, as in tests, has no effect.
     let _ = log.with_writer(AboveBars).without_time().with_target(false).try_init();
 }
 
-/// Writes each log line while the bars are out of the way.
+/// Writes each log line while the bars are hidden.
 struct AboveBars;
 
 impl Write for AboveBars {

@@ -1,6 +1,6 @@
-//! Progress without a terminal: nothing is shown.
+//! Progress without the feature `terminal`: nothing is shown.
 
-/// A bar that nobody sees.
+/// A progress bar that is never shown.
 pub(crate) struct Bar;
 
 impl Bar {
@@ -9,7 +9,7 @@ impl Bar {
     pub(crate) fn finish_and_clear(&self) {}
 }
 
-/// A bar for work of a known length.
+/// A progress bar for work of known length.
 pub(crate) fn bar(_title: &str, _length: usize) -> Bar {
     Bar
 }

@@ -1,3 +1,5 @@
+//! Parallel jobs.
+
 use std::any::Any;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -6,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// What a job gave: its answer, an error, or a panic.
+/// The outcome of a job: its answer, an error, or a panic.
 type Outcome<T> = std::result::Result<Result<T>, Box<dyn Any + Send>>;
 
-/// Runs jobs `0..n_jobs` on so many threads, and calls `done` after each; the answers are in the order of jobs.
+/// Runs jobs `0..n_jobs` on `threads` threads, and calls `done` after each; the answers are in the order of jobs.
 ///
-/// A job that is parallel itself has a share of the threads for its own. The first job that fails, in the order
-/// of jobs, ends the run with its error; a panic goes on in the caller.
+/// A job that is itself parallel has a share of the threads. The first job that fails, in the order of jobs, ends the run
+/// with its error; a panic resumes in the caller.
 pub(crate) fn in_parallel<T: Send>(
     n_jobs: usize,
     threads: NonZeroUsize,
@@ -20,7 +22,9 @@ pub(crate) fn in_parallel<T: Send>(
     job: impl Fn(usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let workers = threads.get().min(n_jobs);
-    let (next, stop, outcomes) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let outcomes = Mutex::new(Vec::new());
     let work = |pool: &rayon::ThreadPool| {
         while !stop.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -35,7 +39,7 @@ pub(crate) fn in_parallel<T: Send>(
             done();
         }
     };
-    // One pool per worker: were jobs stolen from one pool, a job's time would contain that of others, and
+    // One pool per worker: with one shared pool, work stealing would add the time of other jobs to a job's time, and
     // more jobs than workers would be in memory.
     let pools = (0..workers).map(|worker| {
         let share = threads.get() / workers + usize::from(worker < threads.get() % workers);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use crate::workbench::{crf, directory};
+use crate::workbench::{crf, directory, error_message};
 
 /// A directory with a good model and many things that are not good.
 static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -41,9 +41,9 @@ static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
 /// Runs a line and compares the first line of its message, and its exit code.
 fn refused(line: &str, code: i32, message: &str) {
     let output = crf(&PLACE, line).output().expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(said.lines().next(), Some(message), "{line}");
-    assert_eq!(output.status.code(), Some(code), "{line}: {said}");
+    let error = error_message(&output.stderr);
+    assert_eq!(error.lines().next(), Some(message), "{line}");
+    assert_eq!(output.status.code(), Some(code), "{line}: {error}");
     assert!(output.stdout.is_empty(), "{line}");
     assert!(!PLACE.join("new.crf").exists(), "{line} left a model");
 }
@@ -142,7 +142,7 @@ refused! {
     columns_of_another_kind: "tag --model columns.crf ragged.conll", 1,
         "ragged.conll:2:6: expected 3 columns (column1 column2 label), got 2";
     two_kinds_of_answer: "tag --model good.crf --nbest 2 --marginals test.crfsuite", 2,
-        "error: the argument '--nbest <K>' cannot be used with '--marginals'";
+        "the argument '--nbest <K>' cannot be used with '--marginals'";
     unknown_setting_of_a_format: "tag --model good.crf --set format.labeled=false test.crfsuite", 2,
         "--set format.labeled=false: unknown key `format.labeled`, did you mean `labelled`?";
     nothing_to_compare: "eval --model good.crf --data test.crfsuite --set format.labelled=false", 1,

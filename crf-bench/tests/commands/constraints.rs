@@ -18,7 +18,7 @@ fn chunks(name: &str) -> PathBuf {
     place
 }
 
-/// Whether every I of the tags goes on with a chunk.
+/// True if every I of the tags continues a chunk.
 fn well_formed(tags: &str) -> bool {
     let lines: Vec<&str> = std::iter::once("").chain(tags.lines()).collect();
     lines.windows(2).all(|pair| pair[1] != "I-NP" || matches!(pair[0], "B-NP" | "I-NP"))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use crate::workbench::{crf, directory, piped};
+use crate::workbench::{crf, directory, error_message, piped};
 use crf_bench as _;
 use crf_core::{Graph, OwnedPotentials, Plugin, Seed, oracle};
 use rand::RngExt as _;
@@ -241,8 +241,8 @@ fn a_program_may_ask_one_by_one() {
 fn refused(options: &str, input: &str, printed: usize, code: i32, message: &str) {
     let output =
         crf(&PLACE, &format!("infer {options}")).write_stdin(input).output().expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((said.trim_end(), output.status.code()), (message, Some(code)), "{options} < {input}");
+    let error = error_message(&output.stderr);
+    assert_eq!((error.as_str(), output.status.code()), (message, Some(code)), "{options} < {input}");
     assert_eq!(output.stdout.iter().filter(|&&byte| byte == b'\n').count(), printed, "{options} < {input}");
 }
 

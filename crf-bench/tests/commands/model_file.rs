@@ -16,17 +16,17 @@ fn golden() -> PathBuf {
 #[test]
 fn the_golden_file_of_version_1_still_labels() {
     let file = ModelFile::load(&golden()).expect("version 1 is read for ever");
-    let (schema, path) = (file.content.features.schema(), golden().with_extension("crfsuite"));
-    let data = file.serving.format.read_file(&path, Some(schema)).expect("data");
-    let x = file.content.features.encode(Arc::new(data)).expect("encoded");
+    let (schema, path) = (file.contents.features.schema(), golden().with_extension("crfsuite"));
+    let data = file.settings.format.read_file(&path, Some(schema)).expect("data");
+    let x = file.contents.features.encode(Arc::new(data)).expect("encoded");
     let answers = file.predict(&x, Query::Marginals(Decode::Viterbi)).expect("answers");
     let names = answers.iter().flat_map(|answer| &answer.labels).map(|&label| schema.labels().name(label));
     let labels = names.collect::<Vec<_>>().join(" ");
     assert_eq!(labels, "O O O B-rain B-rain B-rain O O O B-rain B-rain B-rain");
     let (rain, none) = (answers[0].marginals[0], answers[0].marginals[1]);
     assert!((rain - 0.018604).abs() < 1e-6 && (none - 0.981396).abs() < 1e-6, "{rain} {none}");
-    assert_eq!(file.serving.seed, 7);
-    assert_eq!(file.content.toolkit, "0.1.0");
+    assert_eq!(file.settings.seed, 7);
+    assert_eq!(file.contents.toolkit, "0.1.0");
 }
 
 #[test]

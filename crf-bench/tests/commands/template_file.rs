@@ -40,7 +40,7 @@ fn cells(line: &str) -> Vec<(i64, usize)> {
         .collect()
 }
 
-/// How many attributes CRF++ makes of the sample.
+/// Number of attributes that CRF++ makes of the sample.
 fn count_attributes() -> usize {
     let mut attributes = BTreeSet::new();
     for sentence in CHUNKS.split("\n\n").filter(|text| !text.is_empty()) {

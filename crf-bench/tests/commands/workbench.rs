@@ -1,4 +1,4 @@
-//! What the tests of the commands share: a directory, data to put there, and the program.
+//! Helpers of the command tests: a directory with data, and the program.
 #![allow(dead_code, reason = "every test file uses a part of this one")]
 
 use std::fmt::Write as _;
@@ -17,18 +17,18 @@ pub(crate) fn directory(name: &str) -> PathBuf {
     directory
 }
 
-/// What a line prints; it must succeed.
+/// The output of a line, which must succeed.
 pub(crate) fn run(place: &Path, line: &str) -> String {
     piped(place, line, "")
 }
 
-/// What a line prints when it is given `input`.
+/// The output of a line with `input` on standard input.
 pub(crate) fn piped(place: &Path, line: &str, input: &str) -> String {
     let output = crf(place, line).write_stdin(input).assert().success();
     String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8")
 }
 
-/// The JSON that a line prints; it must succeed.
+/// The JSON that a line prints.
 pub(crate) fn json(place: &Path, line: &str) -> Value {
     serde_json::from_str(&run(place, line)).expect("JSON")
 }
@@ -46,9 +46,19 @@ pub(crate) fn write(place: &Path, files: &[(&str, &str)]) {
 /// Runs a line that must be refused, and compares its message, its exit code, and that it leaves no `new.crf`.
 pub(crate) fn refused(place: &Path, line: &str, code: i32, message: &str) {
     let output = crf(place, line).output().expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((said.trim_end(), output.status.code()), (message, Some(code)), "{line}");
+    assert_eq!(
+        (error_message(&output.stderr).as_str(), output.status.code()),
+        (message, Some(code)),
+        "{line}"
+    );
     assert!(!place.join("new.crf").exists(), "{line} left a model");
+}
+
+/// The message of an error, without the `error: ` in front and the last line end.
+pub(crate) fn error_message(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let message = text.strip_prefix("error: ").unwrap_or_else(|| panic!("no error: {text}"));
+    message.trim_end().to_owned()
 }
 
 /// The program with the words of a line as arguments, in a directory.

@@ -3,7 +3,7 @@
 use clap::Parser as _;
 use crf_bench::cli::Cli;
 
-/// What `crf` prints, or its error.
+/// The output of `crf`, or its error.
 pub(crate) fn crf(args: &[&str]) -> Result<String, String> {
     let cli = Cli::try_parse_from(["crf"].iter().chain(args)).map_err(|error| error.to_string())?;
     let mut out = Vec::new();

@@ -58,7 +58,7 @@ fn a_set_is_fetched_verified_and_converted() {
     let (manifest, into) = place("get", &file);
     assert_eq!(data(&["check"], &manifest, &into).as_deref(), Ok("missing    words/train.gz\n"));
     let said = data(&["get", "words"], &manifest, &into).expect("a set");
-    assert_eq!(said, "words: 1 files fetched, all are right; cite Nobody 2000\n");
+    assert_eq!(said, "words: 1 file fetched, all are right; cite Nobody 2000\n");
     assert_eq!(data(&["check", "words"], &manifest, &into).as_deref(), Ok("right      words/train.gz\n"));
     assert!(data(&["get", "words"], &manifest, &into).expect("a set").contains("0 files fetched"));
     std::fs::write(into.join("words/train.gz"), "something else").expect("a file");
@@ -74,7 +74,7 @@ fn what_is_wrong_is_refused_and_leaves_nothing() {
         (
             "changed",
             format!("{address}/train"),
-            format!("what came is not `words/train`: its SHA-256 is not {sum}"),
+            format!("the download is not `words/train`: its SHA-256 is not {sum}"),
         ),
         ("gone", format!("{address}/gone"), format!("`curl {address}/gone` failed")),
         ("scheme", "file:///etc/hostname".to_owned(), "`curl file:///etc/hostname` failed".to_owned()),
@@ -106,6 +106,6 @@ fn an_experiment_without_its_data_names_the_command() {
         String::from_utf8_lossy(&crf.get_output().stderr).into_owned()
     };
     let [known, unknown] = [Some("/nowhere"), None].map(error);
-    assert!(known.contains("`cargo xtask data get ocr` gets it"), "{known}");
-    assert!(unknown.contains("`cargo xtask data get ocr --into data` gets it, and `export"), "{unknown}");
+    assert!(known.ends_with("\n    get it by: cargo xtask data get ocr\n"), "{known}");
+    assert!(unknown.ends_with("cargo xtask data get ocr --into data && export CRF_DATA=data\n"), "{unknown}");
 }

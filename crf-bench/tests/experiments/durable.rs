@@ -28,7 +28,7 @@ impl Place {
         crf(&[&["experiment", file.as_str(), "--out", out.as_str()], options].concat())
     }
 
-    /// What must be the same however a run came about.
+    /// The files that must be the same however a run came about.
     fn bytes(&self, run: &str) -> [Vec<u8>; 4] {
         let read =
             |name| fs::read(self.0.join(run).join(name)).unwrap_or_else(|e| panic!("{run}/{name}: {e}"));
@@ -100,7 +100,7 @@ fn parts_join_to_the_bytes_of_one_run() {
     let error = merge(&parts[1..], "merged").expect_err("a part is missing");
     let missing = "method One, dataset.noise = 0.0, methods.Two.learner.spread = 0.5, trial 1";
     assert!(
-        error.ends_with(&format!("16 of 24 cells are in the parts given; the first that is not: {missing}")),
+        error.ends_with(&format!("the parts have 16 of 24 cells; the first missing one is {missing}")),
         "{error}"
     );
     let said = merge(&parts, "merged").expect("all parts");

@@ -16,7 +16,7 @@ fn directory(name: &str) -> PathBuf {
     directory
 }
 
-/// What running experiments prints, or its error.
+/// The output of `crf experiment`, or its error.
 fn crf(args: &[&str]) -> Result<String, String> {
     crate::command::crf(&[&["experiment"], args].concat())
 }

@@ -143,7 +143,7 @@ impl fmt::Display for Stop {
             Stop::Converged => "converged",
             Stop::Budget => "reached its limit of iterations",
             Stop::NoProgress => "no step made progress at the precision of the numbers",
-            Stop::Plateau => "the objective hardly fell over the last iterations",
+            Stop::Plateau => "converged (plateau)",
             Stop::Diverging => "diverging: the data are separable and nothing penalises large weights",
             Stop::Holdout => "the loss on the validation data no longer fell",
             Stop::Observer => "stopped by the observer",

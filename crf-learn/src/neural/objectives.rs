@@ -94,7 +94,7 @@ impl Objective for Classifier<'_> {
     fn add(&self, w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
         let (t, label, weight) = self.labelled[item];
         let dropout = self.dropout.as_ref().filter(|_| self.drops_units);
-        let pass: &mut Pass = worker.potentials.of();
+        let pass: &mut Pass = worker.potentials.get();
         self.net.forward(w, self.x, t..t + 1, dropout, pass);
         let slopes = &mut worker.node;
         slopes.clear();
@@ -162,7 +162,7 @@ impl Objective for Joint<'_> {
         let (range, weight) = (self.x.data().range(item), self.x.data().weight(item));
         let dropout = self.dropout.as_ref().filter(|_| self.drops_units);
         // Taken out, because the potentials are made in the same memory.
-        let Memory { mut pass, mut slopes } = std::mem::take(worker.potentials.of());
+        let Memory { mut pass, mut slopes } = std::mem::take(worker.potentials.get());
         self.net.forward(net_weights, self.x, range, dropout, &mut pass);
         slopes.clear();
         slopes.resize(pass.scores.len(), 0.0);
@@ -182,7 +182,7 @@ impl Objective for Joint<'_> {
             scores.for_each(|(slopes, &label)| slopes[label as usize] -= weight);
         }
         self.net.backward(net_weights, &slopes, dropout, &mut pass, &mut part.vector[..net_weights.len()]);
-        *worker.potentials.of() = Memory { pass, slopes };
+        *worker.potentials.get() = Memory { pass, slopes };
         Ok(())
     }
 

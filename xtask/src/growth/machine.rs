@@ -1,11 +1,11 @@
-//! What one core can do, measured with the instructions that the kernels have.
+//! The peak rates of one core, measured with the instructions of the kernels.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use crf_core::simd::{Kernel, dispatch, fma};
 
-/// The seconds that a call of `work` takes: the best of several rounds, each long enough for the clock.
+/// Seconds per call of `work`: the best of several rounds, each long enough for the clock.
 pub(crate) fn seconds<T>(mut work: impl FnMut() -> T) -> f64 {
     const ROUND: Duration = Duration::from_millis(5);
     let mut time = |calls: u32| {
@@ -20,23 +20,23 @@ pub(crate) fn seconds<T>(mut work: impl FnMut() -> T) -> f64 {
     (0..20).map(|_| time(calls).as_secs_f64() / f64::from(calls)).fold(f64::INFINITY, f64::min)
 }
 
-/// Floating-point operations a second of multiply-adds whose numbers stay in registers; each counts as two.
+/// Floating-point operations per second of multiply-adds in registers; each counts as two.
 pub(crate) fn peak_flops() -> f64 {
     const ROUNDS: usize = 1 << 16;
     let time = seconds(|| dispatch(MultiplyAdd { rounds: black_box(ROUNDS) }));
     (2 * ROUNDS * CHAINS * VECTOR) as f64 / time
 }
 
-/// Bytes a second at which an array of so many bytes is read again and again.
+/// Bytes per second of repeated reads of an array of `bytes` bytes.
 pub(crate) fn read_rate(bytes: usize) -> f64 {
     let numbers = vec![1.0; (bytes / size_of::<f64>()).next_multiple_of(CHAINS * VECTOR)];
-    let time = seconds(|| dispatch(Sum { of: black_box(&numbers) }));
+    let time = seconds(|| dispatch(Sum { numbers: black_box(&numbers) }));
     size_of_val(&*numbers) as f64 / time
 }
 
 /// Numbers in a vector.
 const VECTOR: usize = 8;
-/// Sums that do not wait for each other: enough to fill two units with a latency of four or five cycles.
+/// Independent sums: enough to fill two units with a latency of four or five cycles.
 const CHAINS: usize = 12;
 
 struct MultiplyAdd {
@@ -62,7 +62,7 @@ impl Kernel for MultiplyAdd {
 }
 
 struct Sum<'a> {
-    of: &'a [f64],
+    numbers: &'a [f64],
 }
 
 impl Kernel for Sum<'_> {
@@ -71,7 +71,7 @@ impl Kernel for Sum<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
         let mut sums = [[0.0; VECTOR]; CHAINS];
-        for part in self.of.as_chunks::<{ CHAINS * VECTOR }>().0 {
+        for part in self.numbers.as_chunks::<{ CHAINS * VECTOR }>().0 {
             for c in 0..CHAINS {
                 for j in 0..VECTOR {
                     sums[c][j] += part[c * VECTOR + j];

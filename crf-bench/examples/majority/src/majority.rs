@@ -2,11 +2,11 @@ use crf_core::{Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Labels by how often they occur, whatever is observed.
+/// Predicts every label by its frequency, whatever is observed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Majority {
-    /// Added to every count; above 0.
+    /// Added to every count.
     pub smoothing: f64,
 }
 

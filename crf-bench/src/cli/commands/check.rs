@@ -9,15 +9,16 @@ use crate::cli::output::table::markdown;
 use crate::cli::{terminal, threads};
 use crate::error::Result;
 use crate::experiment::cost::{Cost, Size, duration};
+use crate::support::text::plural;
 
-/// Checks experiment files and says what they would cost, without running anything.
+/// Checks experiment files and estimates their cost, without running anything.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf check experiments/quickstart.toml
   crf check experiments/vail/*.toml --quick
 
-Keys, types, ranges and names are those of a run, the data of the first and last points are read and encoded, and the time \
-is a rule of thumb: right to a factor of a few.")]
+Keys, types, ranges and names are checked as for a run. The data of the first and the last point are read and encoded. \
+The time is a rule of thumb, right to a factor of a few; selection of features is not counted.")]
 pub struct CheckArgs {
     /// Experiment files.
     #[arg(required = true, value_name = "FILE")]
@@ -26,12 +27,13 @@ pub struct CheckArgs {
     variant: VariantArgs,
 }
 
-/// Checks all files; the first that is wrong ends it.
+/// Checks all files and stops at the first wrong one.
 pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<ExitCode> {
     for file in &args.files {
         let plan = args.variant.load(file)?;
-        let cost = Cost::of(&plan)?;
-        let (points, trials) = (plan.points.len(), plan.experiment.trials);
+        let cost = Cost::estimate(&plan)?;
+        let points = plan.points.len();
+        let trials = plan.experiment.trials;
         let time = duration(cost.seconds / threads(None).get() as f64);
         let head = ["method", "sequences", "positions", "labels", "functions", "MB encoded", "weights"];
         let rows = cost.sizes.into_iter().map(|size| {
@@ -42,9 +44,11 @@ pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<ExitCode> {
         let table = markdown(&head, rows.collect(), 6);
         writeln!(
             out,
-            "{}: right; {} cells at {points} points in {trials} trials, about {time}\n{table}",
+            "{}: right; {} at {} in {}, about {time}\n{table}",
             file.display(),
-            cost.cells
+            plural(cost.cells, "cell"),
+            plural(points, "point"),
+            plural(trials as usize, "trial"),
         )
         .map_err(terminal)?;
     }

@@ -9,7 +9,7 @@ use crate::cli::terminal;
 use crate::error::Result;
 use crate::support::atomic_file::{AtomicFile, require_distinct};
 
-/// Reads data in one format and writes them in another.
+/// Converts data from one format to another.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf convert --from conll --to '{type = \"csv\", sequence = \"sentence\"}' train.txt.gz train.csv
@@ -22,25 +22,25 @@ pub struct ConvertArgs {
     /// The format of the output, by name or as a table with its settings.
     #[arg(long, value_name = "FORMAT")]
     to: String,
-    /// What to read; `-` is standard input.
+    /// The input file; `-` is standard input.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// What to write; standard output when left out or `-`.
+    /// The output file; standard output if omitted or `-`.
     #[arg(value_name = "OUT")]
     output: Option<PathBuf>,
 }
 
-/// Reads all and then writes it.
+/// Reads all data, then writes them.
 pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let (from, to) = (format("--from", &args.from)?, format("--to", &args.to)?);
     let output = args.output.as_deref().filter(|output| *output != Path::new("-"));
     if let Some(output) = output {
         require_distinct(&[("OUT", output)], &[("the input", &args.input)])?;
     }
-    let draft = output.map(AtomicFile::new).transpose()?;
+    let file = output.map(AtomicFile::new).transpose()?;
     let data = from.read_file(&args.input, None)?;
-    match draft {
-        Some(draft) => draft.write(|file| Ok(to.write(&data, file)?))?,
+    match file {
+        Some(file) => file.write(|file| Ok(to.write(&data, file)?))?,
         None => {
             let mut out = BufWriter::with_capacity(1 << 16, out);
             to.write(&data, &mut out)?;

@@ -8,43 +8,44 @@ use crf_core::hint;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::public_data::{DataSet, Manifest, State, directory, get};
+use crate::support::text::plural;
 
-/// Lists public data sets, checks which are here, and gets the others from where they are published.
+/// Lists public data sets, verifies local files, and downloads missing ones from their publishers.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask data list
   CRF_DATA=~/data cargo xtask data get conll2000
   CRF_DATA=~/data cargo xtask data check
 
-Everything is verified by its SHA-256; `get` needs `curl`.")]
+Every file is verified by its SHA-256. `get` needs `curl`.")]
 pub struct DataArgs {
     #[command(subcommand)]
     action: Action,
-    /// The directory of all data; that in CRF_DATA unless given.
+    /// The directory of all data; CRF_DATA if omitted.
     #[arg(long, value_name = "DIR", global = true)]
     into: Option<PathBuf>,
-    /// Another list of sets than ours.
+    /// Another manifest of data sets.
     #[arg(long, value_name = "FILE", global = true, hide = true)]
     manifest: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Shows every set with its terms, its origin and how to cite it.
+    /// Lists every set with its citation, terms and origin.
     List,
-    /// Verifies the files that are here.
+    /// Verifies local files.
     Check {
-        /// Only this set.
+        /// The set; all sets if omitted.
         name: Option<String>,
     },
-    /// Fetches a set.
+    /// Downloads a set.
     Get {
-        /// Its name.
+        /// The set, as `data list` names it.
         name: String,
     },
 }
 
-/// Does what is asked with the sets.
+/// Lists, verifies or downloads sets.
 pub(crate) fn run(args: &DataArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let manifest = match &args.manifest {
         Some(path) => Manifest::parse(&std::fs::read_to_string(path).map_err(Error::io(path))?)?,
@@ -70,10 +71,16 @@ pub(crate) fn run(args: &DataArgs, out: &mut dyn Write) -> Result<ExitCode> {
             check(&sets, &directory(args.into.as_deref())?, out)
         }
         Action::Get { name } => {
-            let (set, directory) = (named(&manifest, name)?, directory(args.into.as_deref())?);
+            let set = named(&manifest, name)?;
+            let directory = directory(args.into.as_deref())?;
             let fetched = get(set, &directory)?;
-            writeln!(out, "{name}: {fetched} files fetched, all are right; cite {}", set.citation)
-                .map_err(terminal)?;
+            writeln!(
+                out,
+                "{name}: {} fetched, all are right; cite {}",
+                plural(fetched, "file"),
+                set.citation
+            )
+            .map_err(terminal)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -85,7 +92,7 @@ fn named<'m>(manifest: &'m Manifest, name: &str) -> Result<&'m DataSet> {
     manifest.sets.iter().find(|set| set.name == name).ok_or_else(unknown)
 }
 
-/// Prints the state of every file; something else than what should be there is a failure.
+/// Prints the state of every file; a file with the wrong contents makes the command fail.
 fn check(sets: &[&DataSet], directory: &Path, out: &mut dyn Write) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for set in sets {

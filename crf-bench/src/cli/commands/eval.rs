@@ -16,26 +16,26 @@ use crate::model::calibration::Calibration;
 use crate::model::data_file::file_name;
 use crate::model::scores::Scores;
 
-/// Measures a model on labelled data: positions, sequences, chunks, each label, and its probabilities.
+/// Measures a model on labelled data: accuracy, F1 of chunks and labels, likelihood, calibration.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf eval --model chunks.crf --data test.crfsuite
   crf eval --model chunks.crf --data - --decode viterbi --json < test.crfsuite | jq .chunk_f1
   crf eval --model chunks.crf --data test.crfsuite --constraints bio
 
-Labels that the model does not have are counted as errors and as `unknown_labels`.")]
+A true label that the model does not know counts as an error, and in `unknown_labels`.")]
 pub struct EvalArgs {
-    /// The model.
+    /// The model file.
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
-    /// Labelled data; `-` is standard input.
+    /// The labelled data; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
     constraints: ConstraintsArgs,
-    /// Which labelling is the answer; as in training unless given.
+    /// The decoding; that of the training if omitted.
     #[arg(long, value_name = "HOW")]
     decode: Option<DecodeArg>,
     /// Prints JSON.
@@ -43,13 +43,13 @@ pub struct EvalArgs {
     json: bool,
 }
 
-/// Reads all data, labels them and compares.
+/// Reads all data, labels them and compares with the true labels.
 pub(crate) fn run(args: &EvalArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let file = args.constraints.load(&args.model)?;
-    let format = args.format.or_of(&file)?;
-    let data = format.read_file(&args.data, Some(file.content.features.schema()))?;
-    let decode = args.decode.map_or(file.serving.decode, Decode::from);
-    let scores = Scores::of(&file, Arc::new(data), decode);
+    let format = args.format.or_model_format(&file)?;
+    let data = format.read_file(&args.data, Some(file.contents.features.schema()))?;
+    let decode = args.decode.map_or(file.settings.decode, Decode::from);
+    let scores = Scores::new(&file, Arc::new(data), decode);
     let scores = scores.map_err(|error| error.at(file_name(&args.data)))?;
     if args.json {
         print_json(&scores, out)?;

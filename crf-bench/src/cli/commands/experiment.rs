@@ -17,7 +17,7 @@ use crate::experiment::shard::Shard;
 use crate::report::Report;
 use crate::support::progress;
 
-/// Runs experiment files and reports their results and claims.
+/// Runs experiment files and reports results and claims.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf experiment experiments/quickstart.toml
@@ -28,44 +28,46 @@ use crate::support::progress;
   crf experiment experiments/quickstart.toml --set 'sweep.\"dataset.copies\"=[1, 2]'
   crf experiment experiments/vail/fig-2-2.toml --shard 1/2    # a part; see `merge`
 
-Finished cells are kept: after Ctrl-C, or a crash, the same command goes on where it was, and after a change of the \
-file it runs only what the change concerns. A new build of the program runs everything anew.
+A cell is one method at one point of the sweep in one trial. Finished cells are kept: after Ctrl-C or a crash the same \
+command resumes, and after a change of the file only the cells that it concerns run again. A new build of the program \
+runs everything again.
 
-Exit code: 0 when all is well, 2 for a wrong config, 1 when a run or, with --check, a claim fails.")]
+Exit code: 0 on success, 2 for a wrong config, 1 if a run fails or, with --check, a claim.")]
 pub struct ExperimentArgs {
     /// Experiment files.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Threads to use; all cores unless given. Results do not depend on it.
+    /// Number of threads; all cores if omitted. Results do not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Directory of the results; `results/<name of the file>` unless given.
+    /// The directory of the results; `results/<name of the file>` if omitted.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Runs a part of the cells, for `merge` to join: `2/3` is the second of three.
+    /// Runs one part of the cells, which `merge` joins: `2/3` is the second of three parts.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
-    /// Runs all cells anew, also those that are finished.
+    /// Runs all cells again, also finished ones.
     #[arg(long)]
     fresh: bool,
-    /// Fails when a claim fails.
+    /// Exits with 1 if a claim fails.
     #[arg(long)]
     check: bool,
 }
 
-/// Runs all files, after all of them were read and checked.
+/// Reads and checks all files, then runs them.
 pub(crate) fn run(args: &ExperimentArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let plans = args.files.iter().map(|file| Ok((file, args.variant.load(file)?)));
     let plans = plans.collect::<Result<Vec<_>>>()?;
-    let (code, threads) = (cell_digest::of_code()?, threads(args.threads));
+    let code = cell_digest::program_digest()?;
+    let threads = threads(args.threads);
     let mut failed = 0;
     for (i, (file, plan)) in plans.iter().enumerate() {
         if i > 0 {
             writeln!(out).map_err(terminal)?;
         }
-        let mut directory = RunDirectory::open(&place(args, file), plan, &code)?;
+        let mut directory = RunDirectory::open(&run_path(args, file), plan, &code)?;
         if args.fresh {
             directory.clear()?;
         }
@@ -78,7 +80,7 @@ pub(crate) fn run(args: &ExperimentArgs, out: &mut dyn Write) -> Result<ExitCode
     verdict(args.check, failed, out)
 }
 
-/// Runs what a directory lacks, and says what it reuses.
+/// Runs the unfinished cells of a directory, and prints how many it reuses.
 pub(crate) fn work(
     plan: &Plan,
     directory: &mut RunDirectory,
@@ -86,17 +88,17 @@ pub(crate) fn work(
     threads: NonZeroUsize,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let place = directory.path.display().to_string();
+    let path = directory.path.display().to_string();
     if directory.other_code {
         writeln!(
             out,
-            "the cells in {place} are of another version of the program and run anew; journal.old keeps them"
+            "the cells in {path} are of another build of the program and run again; journal.old keeps them"
         )
         .map_err(terminal)?;
     }
     let (found, all) = (directory.n_finished(), directory.n_cells());
     if found > 0 {
-        writeln!(out, "reuses {found} of {all} cells in {place}").map_err(terminal)?;
+        writeln!(out, "reuses {found} of {all} cells in {path}").map_err(terminal)?;
     }
     let jobs = directory.open_jobs(plan, shard);
     let bar = progress::bar(&plan.experiment.title, jobs.len());
@@ -105,12 +107,12 @@ pub(crate) fn work(
     outcome?;
     if shard != Shard::WHOLE {
         let finished = directory.n_finished();
-        writeln!(out, "part {shard}: {finished} of {all} cells are in {place}").map_err(terminal)?;
+        writeln!(out, "part {shard}: {finished} of {all} cells are in {path}").map_err(terminal)?;
     }
     Ok(())
 }
 
-/// Writes and prints the report of a finished run; the number of claims that fail.
+/// Writes and prints the report of a finished run; returns the number of claims that fail.
 pub(crate) fn report(plan: &Plan, directory: &RunDirectory, out: &mut dyn Write) -> Result<usize> {
     let results = directory.results(plan);
     let report = Report::new(plan, &results);
@@ -119,7 +121,7 @@ pub(crate) fn report(plan: &Plan, directory: &RunDirectory, out: &mut dyn Write)
     Ok(report.verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Fails).count())
 }
 
-/// The exit code when so many claims failed.
+/// The exit code after `failed` claims have failed.
 pub(crate) fn verdict(check: bool, failed: usize, out: &mut dyn Write) -> Result<ExitCode> {
     if !check || failed == 0 {
         return Ok(ExitCode::SUCCESS);
@@ -128,8 +130,8 @@ pub(crate) fn verdict(check: bool, failed: usize, out: &mut dyn Write) -> Result
     Ok(ExitCode::from(1))
 }
 
-/// Where the results of a file go.
-fn place(args: &ExperimentArgs, file: &Path) -> PathBuf {
+/// The directory for the results of a file.
+fn run_path(args: &ExperimentArgs, file: &Path) -> PathBuf {
     let mut name = run_name(file, args.variant.quick);
     if let Some(shard) = args.shard {
         name.as_mut_os_string().push(format!(".{shard}"));
@@ -141,10 +143,10 @@ fn place(args: &ExperimentArgs, file: &Path) -> PathBuf {
     }
 }
 
-/// Where runs are, unless something else is asked for.
+/// The default directory of all runs.
 pub(crate) const RESULTS: &str = "results";
 
-/// What the run of an experiment file is called: its path below the last `experiments` in it, without `.toml`.
+/// The name of an experiment file's run: the path below its last `experiments`, without `.toml`.
 pub(crate) fn run_name(file: &Path, quick: bool) -> PathBuf {
     let steps: Vec<Component<'_>> = file.components().collect();
     let root = steps.iter().rposition(|step| step.as_os_str() == "experiments");

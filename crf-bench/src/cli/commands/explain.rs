@@ -6,28 +6,28 @@ use crf_core::Plugin;
 
 use crate::catalogue::example::{example, experiment};
 use crate::catalogue::kind::Kind;
-use crate::catalogue::manual::{documentation, entries};
+use crate::catalogue::manual::{Entry, documentation, entries};
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 
-/// Explains a plugin: what it does, its settings with their defaults and ranges, and an example that runs.
+/// Explains a plugin: what it does, its settings with defaults and ranges, and an example that runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf explain learner mle
   crf explain inference belief-propagation
   cargo xtask explain selector none --example > example.toml && cargo xtask experiment example.toml")]
 pub struct ExplainArgs {
-    /// The kind of the plugin, as `list` shows it.
+    /// The kind of plugin, as `list` shows it.
     kind: String,
-    /// Its name, which is its `type` in configs; without it all of this kind are listed.
+    /// The name, which is the `type` in configs; all of the kind are listed if omitted.
     #[arg(value_name = "TYPE")]
     tag: Option<String>,
-    /// Prints nothing but the example: a whole experiment, or for formats the lines of a config.
+    /// Prints only the example: a whole experiment, or for formats the lines of a config.
     #[arg(long)]
     example: bool,
 }
 
-/// Prints what there is to know about a plugin.
+/// Prints the manual of a plugin.
 pub(crate) fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let kind = Kind::named(&args.kind).map_err(|message| Error::config("explain", message))?;
     let Some(tag) = &args.tag else {
@@ -52,8 +52,7 @@ fn explain(kind: Kind, plugin: &Plugin, example: &str, out: &mut dyn Write) -> R
                 Some(default) => writeln!(out, "{} = {default}", entry.key)?,
                 None => writeln!(out, "{}, which must be given", entry.key)?,
             }
-            let range = entry.range.as_ref().map(|range| format!(", {range}")).unwrap_or_default();
-            writeln!(out, "    {}{range}. {}", entry.takes, entry.doc.replace('\n', " "))?;
+            writeln!(out, "    {}. {}", values(entry), entry.doc.replace('\n', " "))?;
         }
         writeln!(out, "{}Example:\n", if entries.is_empty() { "" } else { "\n" })?;
         example.lines().try_for_each(|line| match line {
@@ -64,7 +63,19 @@ fn explain(kind: Kind, plugin: &Plugin, example: &str, out: &mut dyn Write) -> R
     print(out).map_err(terminal)
 }
 
-/// The example of a plugin as a file.
+/// The values that a setting takes: their type and range; a range that the documentation states is not repeated.
+fn values(entry: &Entry) -> String {
+    let Entry { takes, range, doc, .. } = entry;
+    let Some(range) = range else { return takes.clone() };
+    let bare = range.strip_prefix("a finite number of ").unwrap_or(range);
+    match () {
+        () if doc.contains(bare) => takes.clone(),
+        () if range.contains("number") => range.clone(),
+        () => format!("{takes}, {range}"),
+    }
+}
+
+/// The example of a plugin as the text of a file.
 fn text_of_example(plugin: &Plugin) -> Result<String> {
     let config = example(plugin)?;
     toml::to_string(&experiment(plugin, &config).unwrap_or(config)).map_err(Error::format("example"))

@@ -20,7 +20,7 @@ use crate::graph_queries::answer::answer;
 use crate::graph_queries::json::potentials;
 use crate::model::data_file::file_name;
 
-/// Answers graphs that come as JSON, one a line: log Z, marginals and the most likely labelling.
+/// Runs inference on graphs in JSON, one per line: log Z, marginals, most likely labelling.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf infer graphs.jsonl > answers.jsonl
@@ -31,63 +31,65 @@ use crate::model::data_file::file_name;
          \"edges\": [{\"u\": 0, \"v\": 1, \"table\": [[1, 0, 0], [0, 1, 0]]}]}' | tr -d '\\n' | crf infer
   crf list inference
 
-A graph has in `cards` the number of labels of each node, in `node` their log potentials, and in
-`edges`, which may be left out, the ends of each edge, counted from 0, and its table of log
-potentials: a row for each label of `u`, in it a number for each label of `v`. `null` is −∞ and
-forbids. Edges 0 to 1, 1 to 2 and so on between nodes with equally many labels are a chain, which
-`forward-backward` answers too.
+A graph has
+  cards             the number of labels of each node
+  node              the log potentials of each node, one per label
+  edges             optional: for each edge its ends `u` and `v`, counted from 0, and its `table` of
+                    log potentials, a row per label of `u` with a number per label of `v`
+`null` is −∞ and forbids. A graph with the edges 0 to 1, 1 to 2 and so on, and equally many labels
+at each node, is a chain, which `forward-backward` answers too.
 
 An answer is one line with
-  log_z, log_z_is   log Z; whether it is `exact`, a `lower` or `upper` bound or an `estimate`
+  log_z, log_z_is   log Z; `exact`, a `lower` or `upper` bound, or an `estimate`
   marginals         for each node the probability of each label
   edge_marginals    with --edge-marginals: for each edge a table like that of the graph
-  map, map_score    the most likely labelling found, and its log potential; null: impossible
-  map_upper         what no labelling exceeds; null where the algorithm does not know
-  converged, stop   whether the algorithm came to its end, and why it stopped: `direct`,
+  map, map_score    the most likely labelling found, and its log potential; null if impossible
+  map_upper         an upper bound of all log potentials; null if the algorithm has none
+  converged, stop   true if the algorithm finished, and the reason why it stopped: `direct`,
                     `converged`, `budget`, …
-  sweeps, residual  how often it went over the graph, and how much the last time still changed
+  sweeps, residual  the number of passes over the graph, and the change in the last one
 The last four are about the marginals. Algorithms that find labellings only (`icm`,
 `dual-decomposition`) have null for `log_z`, `log_z_is` and `marginals`; the last four are then
 about the labelling.
 
-Answers come in the order of the graphs and are printed as soon as they are known, so that a
-program may ask one by one. A line that cannot be answered, also because no labelling is possible,
-ends the run with exit code 1 and its number; the answers before it are printed.")]
+Answers come in the order of the graphs and are printed at once, so that a program may ask one by
+one. The first graph without an answer, for instance because no labelling is possible, ends the run
+with exit code 1 and its line number; the answers before it are printed.")]
 pub struct InferArgs {
-    /// The graphs, gzip or not; standard input when left out.
+    /// The graphs, plain or gzip; standard input if omitted.
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
-    /// The algorithm, by name or as a table such as '{type = "gibbs", seed = 2}'.
+    /// The algorithm: its name, or a table such as '{type = "gibbs", seed = 2}'.
     #[arg(long, value_name = "INFERENCE", default_value = "belief-propagation")]
     with: String,
-    /// Another value for a setting of the algorithm.
+    /// Sets a setting of the algorithm; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Adds the probability of each pair of labels of each edge.
+    /// Adds the marginals of each edge: the probability of each pair of labels.
     #[arg(long)]
     edge_marginals: bool,
-    /// Threads to use; all cores unless given. Answers do not depend on it.
+    /// Number of threads; all cores if omitted. Answers do not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }
 
-/// So many lines wait to be answered at most.
+/// The largest number of lines that wait for an answer.
 const WAITING: usize = 256;
 
-/// Answers whatever has arrived, again and again.
+/// Answers the lines that have arrived, again and again.
 pub(crate) fn run(args: &InferArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let inference = inference(&args.with, &args.set)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(args.threads).get());
     let pool = pool.build().map_err(Error::format("threads"))?;
     let reply = |scratch: &mut Scratch, line: CoreResult<Line>| -> Result<String> {
-        let Line { place, json } = line?;
-        let mut graph = potentials(&place, &json)?;
+        let Line { location, json } = line?;
+        let mut graph = potentials(&location, &json)?;
         let answer = answer(&*inference, &mut graph, args.edge_marginals, scratch);
-        serde_json::to_string(&answer.map_err(|error| error.at(place))?).map_err(Error::format("JSON"))
+        serde_json::to_string(&answer.map_err(|error| error.at(location))?).map_err(Error::format("JSON"))
     };
     let lines = read(&args.file);
     while let Ok(first) = lines.recv() {
-        // Whoever waits for an answer before it asks again gets one: nothing waits for a batch to fill.
+        // A program that waits for an answer before it asks again gets one: no batch has to fill first.
         let arrived: Vec<_> = std::iter::once(first).chain(lines.try_iter().take(WAITING - 1)).collect();
         let replies: Vec<Result<String>> =
             pool.install(|| arrived.into_par_iter().map_init(Scratch::new, reply).collect());
@@ -97,13 +99,13 @@ pub(crate) fn run(args: &InferArgs, out: &mut dyn Write) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line of the input and where it stands.
+/// A line of the input and its location.
 struct Line {
-    place: String,
+    location: String,
     json: Vec<u8>,
 }
 
-/// Reads lines on a thread of its own, which ends with the input or when nobody wants more.
+/// Reads lines on a thread of its own, which ends with the input or with the receiver.
 fn read(file: &Path) -> Receiver<CoreResult<Line>> {
     let (sender, lines) = sync_channel(WAITING);
     let file = file.to_owned();
@@ -117,7 +119,8 @@ fn read(file: &Path) -> Receiver<CoreResult<Line>> {
 }
 
 fn send_lines(file: &Path, to: &SyncSender<CoreResult<Line>>) -> CoreResult<()> {
-    let (name, mut from) = (file_name(file), open(file)?);
+    let name = file_name(file);
+    let mut from = open(file)?;
     for number in 1.. {
         let mut json = Vec::new();
         let read = from.read_until(b'\n', &mut json);
@@ -127,8 +130,8 @@ fn send_lines(file: &Path, to: &SyncSender<CoreResult<Line>>) -> CoreResult<()> 
         if number == 1 && json.starts_with("\u{feff}".as_bytes()) {
             json.drain(.."\u{feff}".len());
         }
-        let place = format!("{name}:{number}");
-        if !json.trim_ascii().is_empty() && to.send(Ok(Line { place, json })).is_err() {
+        let location = format!("{name}:{number}");
+        if !json.trim_ascii().is_empty() && to.send(Ok(Line { location, json })).is_err() {
             break;
         }
     }
@@ -146,7 +149,7 @@ fn inference(text: &str, settings: &[String]) -> Result<Box<dyn Inference>> {
     With::read(&config).map(|With(inference)| inference).map_err(|message| Error::config("--with", message))
 }
 
-/// A config that is nothing but the settings of an inference.
+/// A config that holds only the settings of an inference.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 struct With(#[serde(deserialize_with = "named")] Box<dyn Inference>);

@@ -11,16 +11,16 @@ use crate::cli::{print_facts, print_json, terminal};
 use crate::error::{Error, Result};
 use crate::model::file::ModelFile;
 
-/// Shows what a model is made of, where it comes from, and its largest weights.
+/// Shows a model: its labels, features, training and largest weights.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf inspect --model chunks.crf
   crf inspect --model chunks.crf --top 100 --json | jq .weights")]
 pub struct InspectArgs {
-    /// The model.
+    /// The model file.
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
-    /// How many weights are shown.
+    /// Number of weights to show.
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     /// Prints JSON.
@@ -28,14 +28,14 @@ pub struct InspectArgs {
     json: bool,
 }
 
-/// What `inspect` tells.
+/// The answer of `inspect`.
 #[derive(Debug, Serialize)]
 struct Inspection<'a> {
     bytes: u64,
     model: &'static str,
     labels: Vec<&'a str>,
     channels: Vec<Channel<'a>>,
-    /// Observation functions; of log-linear models only.
+    /// Number of observation functions; only of log-linear models.
     functions: Option<usize>,
     features: Option<usize>,
     non_zeros: Option<usize>,
@@ -57,7 +57,7 @@ struct Channel<'a> {
     symbols: Option<usize>,
 }
 
-/// An iteration without its time, which model files do not keep.
+/// An iteration without its time, which model files omit.
 #[derive(Debug, Serialize)]
 struct Progress {
     objective: f64,
@@ -67,7 +67,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn of(&Iteration { objective, gradient_norm, non_zeros, evaluations, .. }: &Iteration) -> Self {
+    fn new(&Iteration { objective, gradient_norm, non_zeros, evaluations, .. }: &Iteration) -> Self {
         Progress { objective, gradient_norm, non_zeros, evaluations }
     }
 }
@@ -78,11 +78,11 @@ struct Weight {
     weight: f64,
 }
 
-/// Prints all there is to know.
+/// Prints the model as text or JSON.
 pub(crate) fn run(args: &InspectArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let file = ModelFile::load(&args.model)?;
     let bytes = std::fs::metadata(&args.model).map_err(Error::io(&args.model))?.len();
-    let inspection = Inspection::of(&file, bytes, args.top);
+    let inspection = Inspection::new(&file, bytes, args.top);
     if args.json {
         print_json(&inspection, out)?;
     } else {
@@ -92,11 +92,13 @@ pub(crate) fn run(args: &InspectArgs, out: &mut dyn Write) -> Result<ExitCode> {
 }
 
 impl<'a> Inspection<'a> {
-    fn of(file: &'a ModelFile, bytes: u64, top: usize) -> Self {
-        let (content, schema) = (&file.content, file.content.features.schema());
-        let log_linear = content.model.log_linear();
-        let (iterations, mut weights) = (&content.trace.iterations, Vec::new());
-        content.model.describe(top, &mut |feature, weight| {
+    fn new(file: &'a ModelFile, bytes: u64, top: usize) -> Self {
+        let contents = &file.contents;
+        let schema = contents.features.schema();
+        let log_linear = contents.model.log_linear();
+        let iterations = &contents.trace.iterations;
+        let mut weights = Vec::new();
+        contents.model.describe(top, &mut |feature, weight| {
             weights.push(Weight { feature: feature.to_owned(), weight });
         });
         let channel = |channel: &'a crf_core::Channel| Channel {
@@ -109,20 +111,20 @@ impl<'a> Inspection<'a> {
         };
         Inspection {
             bytes,
-            model: content.model.typetag_name(),
+            model: contents.model.typetag_name(),
             labels: schema.kinds().iter().flat_map(|kind| kind.labels.names().iter()).collect(),
             channels: schema.channels().iter().map(channel).collect(),
             functions: log_linear.map(n_functions),
             features: log_linear.map(|model| model.map().len()),
             non_zeros: log_linear.map(|model| model.weights().iter().filter(|w| **w != 0.0).count()),
-            config: &content.config,
-            seed: file.serving.seed,
-            digest: &content.digest,
-            toolkit: &content.toolkit,
-            stop: content.trace.stop,
+            config: &contents.config,
+            seed: file.settings.seed,
+            digest: &contents.digest,
+            toolkit: &contents.toolkit,
+            stop: contents.trace.stop,
             iterations: iterations.len(),
-            first: iterations.first().map(Progress::of),
-            last: iterations.last().map(Progress::of),
+            first: iterations.first().map(Progress::new),
+            last: iterations.last().map(Progress::new),
             weights,
         }
     }

@@ -13,16 +13,16 @@ use crate::error::{Error, Result};
 #[command(after_help = "Examples:
   crf list
   crf list learner
-  crf explain learner mle    # what there is to know about one of them")]
+  crf explain learner mle    # the manual of one of them")]
 pub struct ListArgs {
-    /// Only plugins of this kind: `learner`, `source`, `prototype`, …
+    /// Lists only this kind: `learner`, `source`, `prototype`, …
     pub(crate) kind: Option<String>,
 }
 
 /// Prints all plugins, or those of one kind.
 pub(crate) fn run(args: &ListArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let kinds = match &args.kind {
-        Some(asked) => vec![Kind::named(asked).map_err(|message| Error::config("list", message))?],
+        Some(name) => vec![Kind::named(name).map_err(|message| Error::config("list", message))?],
         None => Kind::ALL.to_vec(),
     };
     let width = Plugin::all().iter().map(|plugin| plugin.tag.len()).max().unwrap_or(0);

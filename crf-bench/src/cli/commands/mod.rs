@@ -1,4 +1,7 @@
-//! One file a command: its arguments and its run.
+//! The commands, one file per command: its arguments with their help, and `run`.
+//!
+//! Start with `train.rs` or `experiment.rs`. Commands parse, call a room of the crate and print; options that several of
+//! them take are in `cli/options`, tables and summaries in `cli/output`.
 
 pub(crate) mod check;
 pub(crate) mod convert;

@@ -9,21 +9,21 @@ use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::report::site;
 
-/// Builds a site for the browser from all finished runs: claims by paper, a page for each run, times, and peers.
+/// Builds a web site of all finished runs: claims by paper, a page per run, times, comparisons.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   cargo xtask reproduce --quick && cargo xtask report
 
-The site needs no network and no server: open `results/report/index.html`. Benchmarks are those in `target/criterion`; \
-comparisons are JSON files of `cargo xtask compare --json` in `results/peers`.")]
+The site needs neither network nor server: open `results/report/index.html`. It shows the benchmarks in \
+`target/criterion` and the comparisons in `results/peers`, which are JSON files of `cargo xtask compare --json`.")]
 pub struct ReportArgs {
     /// The directory of all runs.
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
     results: PathBuf,
-    /// The directory of criterion's benchmarks; that beside this program unless given.
+    /// The directory of criterion's benchmarks; `criterion` in the target directory of this program if omitted.
     #[arg(long, value_name = "DIR")]
     criterion: Option<PathBuf>,
-    /// The directory of the site; `report` in that of the runs unless given.
+    /// The directory of the site; `report` in the directory of all runs if omitted.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -34,13 +34,13 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<ExitCode> {
     // The program is `target/release/xtask`.
     let target = program.ancestors().nth(2).unwrap_or(Path::new("target"));
     let criterion = args.criterion.clone().unwrap_or_else(|| target.join("criterion"));
-    let place = args.out.clone().unwrap_or_else(|| args.results.join("report"));
-    let runs = site(&args.results, &criterion, &place)?;
+    let directory = args.out.clone().unwrap_or_else(|| args.results.join("report"));
+    let runs = site(&args.results, &criterion, &directory)?;
     if runs == 0 {
         let message = "no finished runs here: `cargo xtask experiment` or `cargo xtask reproduce` makes them";
         return Err(Error::config(args.results.display(), message));
     }
-    let of_them = if runs == 1 { "run" } else { "runs" };
-    writeln!(out, "{runs} {of_them} in {}", place.join("index.html").display()).map_err(terminal)?;
+    let noun = if runs == 1 { "run" } else { "runs" };
+    writeln!(out, "{runs} {noun} in {}", directory.join("index.html").display()).map_err(terminal)?;
     Ok(ExitCode::SUCCESS)
 }

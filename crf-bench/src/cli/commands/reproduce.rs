@@ -16,53 +16,55 @@ use crate::experiment::run_directory::RunDirectory;
 use crate::experiment::shard::Shard;
 use crate::support::progress;
 
-/// Runs all experiments, cheapest first, and says how long the rest will take; what is finished is not run again.
+/// Runs all experiments, cheapest first, with an estimate of the time left; finished cells are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask reproduce --quick     # every experiment in small: minutes
-  cargo xtask reproduce             # all of them in full; Ctrl-C and the same command go on where it was
-  cargo xtask report                # and then look at results/report/index.html
+  cargo xtask reproduce             # all of them in full; after Ctrl-C the same command resumes
+  cargo xtask report                # then open results/report/index.html
 
-Experiments whose data are not there are named with the command that gets them, and left out.
+Experiments without their data are omitted and listed at the end, with the command that downloads the data.
 
-Exit code: 0 when all is well, 2 for a wrong config, 1 when a run or, with --check, a claim fails.")]
+Exit code: 0 on success, 2 for a wrong config, 1 if a run fails or, with --check, a claim.")]
 pub struct ReproduceArgs {
     /// The directory of experiment files.
     #[arg(value_name = "DIR", default_value = "experiments")]
     experiments: PathBuf,
-    /// Takes each file's `quick` table.
+    /// Runs the quick variant of each file, in its table `quick`.
     #[arg(long)]
     quick: bool,
-    /// Threads to use; all cores unless given. Results do not depend on it.
+    /// Number of threads; all cores if omitted. Results do not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// The directory of all runs.
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
     out: PathBuf,
-    /// Fails when a claim fails.
+    /// Exits with 1 if a claim fails.
     #[arg(long)]
     check: bool,
 }
 
-/// An experiment that can be run, where it will be, and what it costs.
+/// An experiment that can be run, its directory and its estimated cost.
 struct Task {
     plan: Plan,
-    place: PathBuf,
+    path: PathBuf,
     seconds: f64,
 }
 
 /// Runs all experiments of a directory.
 pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let (code, threads) = (cell_digest::of_code()?, threads(args.threads));
+    let code = cell_digest::program_digest()?;
+    let threads = threads(args.threads);
     let (mut tasks, missing) = tasks(args)?;
     if tasks.is_empty() && missing.is_empty() {
         return Err(Error::config(args.experiments.display(), "no experiment files here"));
     }
     tasks.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    let (mut failed, mut clock) = (0, Pace { began: Instant::now(), done: 0.0 });
+    let mut failed = 0;
+    let mut clock = Pace { began: Instant::now(), done: 0.0 };
     for i in 0..tasks.len() {
-        let Task { plan, place, .. } = &tasks[i];
-        let mut directory = RunDirectory::open(place, plan, &code)?;
+        let Task { plan, path, .. } = &tasks[i];
+        let mut directory = RunDirectory::open(path, plan, &code)?;
         let share = directory.n_finished() as f64 / directory.n_cells() as f64;
         clock.done += (1.0 - share) * tasks[i].seconds;
         work(plan, &mut directory, Shard::WHOLE, threads, out)?;
@@ -73,21 +75,22 @@ pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<ExitCode>
             .map_err(terminal)?;
     }
     for why in &missing {
-        writeln!(out, "left out: {why}").map_err(terminal)?;
+        writeln!(out, "omitted: {why}").map_err(terminal)?;
     }
     verdict(args.check, failed, out)
 }
 
-/// All experiments of the directory, and why others are none: their data cannot be read.
+/// All experiments of the directory whose data can be read, and the errors of the others.
 fn tasks(args: &ReproduceArgs) -> Result<(Vec<Task>, Vec<String>)> {
-    let (mut tasks, mut missing) = (Vec::new(), Vec::new());
+    let mut tasks = Vec::new();
+    let mut missing = Vec::new();
     let files = experiment_files(&args.experiments);
     let bar = progress::bar("reading all experiments", files.len());
     for file in files {
         let plan = load(&file, args.quick, &[])?;
-        let place = args.out.join(run_name(&file, args.quick));
-        match Cost::of(&plan) {
-            Ok(cost) => tasks.push(Task { plan, place, seconds: cost.seconds }),
+        let path = args.out.join(run_name(&file, args.quick));
+        match Cost::estimate(&plan) {
+            Ok(cost) => tasks.push(Task { plan, path, seconds: cost.seconds }),
             Err(error @ Error::Cell { .. }) => missing.push(format!("{}: {error}", file.display())),
             Err(error) => return Err(error),
         }
@@ -97,15 +100,15 @@ fn tasks(args: &ReproduceArgs) -> Result<(Vec<Task>, Vec<String>)> {
     Ok((tasks, missing))
 }
 
-/// How fast the work goes, against what was thought.
+/// The pace of the work against its estimate.
 struct Pace {
     began: Instant,
-    /// Seconds of one core that the work so far was thought to take.
+    /// Estimated seconds of one core for the work so far.
     done: f64,
 }
 
 impl Pace {
-    /// How long the rest will take, if it goes on as it did.
+    /// The time for the rest at the pace so far.
     fn left(&self, rest: f64, threads: NonZeroUsize) -> String {
         let usual = 1.0 / threads.get() as f64;
         let pace = if self.done > 1.0 { self.began.elapsed().as_secs_f64() / self.done } else { usual };

@@ -6,12 +6,12 @@ use clap::Args;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 
-/// Prints the JSON Schema of experiment files, by which editors complete and check them.
+/// Prints the JSON Schema of experiment files, for completion and checks in editors.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   crf schema > experiment.schema.json
 
-A file says where its schema is in its first line, for editors with Taplo: `#:schema ./experiment.schema.json`.")]
+Editors with Taplo find the schema by the first line of a file: `#:schema ./experiment.schema.json`.")]
 pub struct SchemaArgs {}
 
 /// Prints the schema.

@@ -20,7 +20,7 @@ use crate::model::file::ModelFile;
 use crate::report::{Film, Thing};
 use crate::support::atomic_file::{AtomicFile, require_distinct};
 
-/// Shows a source whose objects move, such as `tag` or `soccer`, as an animated SVG for the browser.
+/// Draws a source with moving objects, such as `tag` or `soccer`, as an animated SVG.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask show tag
@@ -30,34 +30,34 @@ use crate::support::atomic_file::{AtomicFile, require_distinct};
   crf train --format '{type = \"csv\", sequence = \"game\"}' --data tag.csv --model tag.crf
   cargo xtask show tag --model tag.crf
 
-The objects are those that have channels NAME.x and NAME.y. A ring is around the object that the true label names, and a
-dashed one around the one that the model names. The test data are shown; what a model is trained on is exported.")]
+An object is a pair of channels NAME.x and NAME.y. A ring marks the object that the true label names, a dashed ring the
+one that the model names. The picture shows test data; --export writes training data.")]
 pub struct ShowArgs {
-    /// The source, by name or as a table with its settings.
+    /// The source: its name, or a table with its settings.
     #[arg(value_name = "SOURCE")]
     source: String,
-    /// Another value for a setting of the source.
+    /// Sets a setting of the source; may be repeated.
     #[arg(long, value_name = "source.KEY=VALUE")]
     set: Vec<String>,
-    /// Where all random numbers come from.
+    /// The seed of all random numbers.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
     /// The first frame to show, counted from 0.
     #[arg(long, value_name = "N", default_value = "0")]
     from: usize,
-    /// How many frames to show.
+    /// Number of frames to show.
     #[arg(long, value_name = "N", default_value = "900")]
     frames: NonZeroUsize,
-    /// How many frames are shown in a second.
+    /// Frames per second.
     #[arg(long, value_name = "N", default_value = "60")]
     rate: NonZeroUsize,
-    /// A model whose labels are shown beside the true ones.
+    /// The model file whose labels are shown beside the true ones.
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
-    /// The picture; SOURCE.svg unless given.
+    /// The picture; SOURCE.svg if omitted.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Also writes the training data of the same seed, as CSV with a column `game` that tells sequences apart.
+    /// Also writes the training data of the same seed as CSV; the column `game` holds the sequence.
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
 }
@@ -70,15 +70,15 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let outputs: Vec<_> = outputs.into_iter().filter_map(|(option, file)| Some((option, file?))).collect();
     let model = args.model.as_deref().map(|model| ("the model", model));
     require_distinct(&outputs, model.as_slice())?;
-    let (draft, export) =
-        (AtomicFile::new(&picture)?, args.export.as_deref().map(AtomicFile::new).transpose()?);
+    let picture_file = AtomicFile::new(&picture)?;
+    let export = args.export.as_deref().map(AtomicFile::new).transpose()?;
     let data = source.load(&Seed::new(args.seed))?;
     if let Some(export) = export {
         let csv = Csv { sequence: Some("game".to_owned()), ..Csv::default() };
         export.write(|file| Ok(csv.write(&data.train, file)?))?;
     }
     let film = film(args, name, data.test)?;
-    draft.write(|file| write!(file, "{}", film.svg().into_string()).map_err(Error::io(&picture)))?;
+    picture_file.write(|file| write!(file, "{}", film.svg().into_string()).map_err(Error::io(&picture)))?;
     let mut facts = vec![
         ("picture", picture.display().to_string()),
         ("frames", film.truth.len().to_string()),
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The source that is asked for, and its name.
+/// The requested source and its name.
 fn source(args: &ShowArgs) -> Result<(Box<dyn Source>, String)> {
     let named = plugin("SOURCE", &args.source)?;
     let (_, mut config) = read_option::<OneSource>("source", "SOURCE", &args.source, named)?;
@@ -101,7 +101,7 @@ fn source(args: &ShowArgs) -> Result<(Box<dyn Source>, String)> {
     Ok((one.source, name))
 }
 
-/// What is to be seen of the first sequence.
+/// The requested frames of the first sequence.
 fn film(args: &ShowArgs, title: String, data: Dataset) -> Result<Film> {
     let labels = data.schema().labels().names().iter().map(str::to_owned).collect();
     let data = Arc::new(data.subset(&[0]));
@@ -134,22 +134,24 @@ fn film(args: &ShowArgs, title: String, data: Dataset) -> Result<Film> {
 
 /// The labels that a model gives to a sequence.
 ///
-/// The data pass through the model's own format, so that channels and labels get the numbers that it knows.
+/// The data pass through the model's own format, so that channels and labels get the model's indices.
 fn answers(file: &ModelFile, data: &Dataset) -> Result<Vec<String>> {
-    let (format, schema) = (&*file.serving.format, file.content.features.schema());
-    let (mut bytes, mut read) = (Vec::new(), None);
+    let format = &*file.settings.format;
+    let schema = file.contents.features.schema();
+    let mut bytes = Vec::new();
+    let mut read = None;
     format.write(data, &mut bytes)?;
     format.read(Text::new("the source's data", &mut &bytes[..]), Some(schema), usize::MAX, &mut |data| {
         read = Some(data);
         Ok(ControlFlow::Continue(()))
     })?;
     let data = Arc::new(read.ok_or_else(|| CoreError::data("the model's format holds no sequence"))?);
-    let answers = file.predict(&file.content.features.encode(data)?, Query::Labels(file.serving.decode))?;
+    let answers = file.predict(&file.contents.features.encode(data)?, Query::Labels(file.settings.decode))?;
     let names = answers.iter().flat_map(|answer| &answer.labels);
     Ok(names.map(|&label| schema.labels().name(label).to_owned()).collect())
 }
 
-/// A config that is nothing but a source.
+/// A config that holds only a source.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OneSource {
@@ -159,7 +161,7 @@ struct OneSource {
 
 impl ConfigRoot for OneSource {
     fn check(&self, config: &Value) -> Result<(), ConfigFault> {
-        let path = KeyPath::of(["source"]);
+        let path = KeyPath::new(["source"]);
         self.source.check().map_err(|error| ConfigFault::plugin(path, &error, config))
     }
 }

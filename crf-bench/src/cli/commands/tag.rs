@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::model::data_file::file_name;
 use crate::model::file::ModelFile;
 
-/// Labels data with a model: one label a line, and a blank line after each sequence.
+/// Labels data with a model: one label per line, a blank line after each sequence.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf tag --model chunks.crf test.crfsuite > labels.txt
@@ -27,13 +27,13 @@ use crate::model::file::ModelFile;
   crf tag --model chunks.crf --set format.label=false new.conll
   crf tag --model chunks.crf --set format.labelled=false new.crfsuite
 
-With --marginals a line is the label and, after TABs, every label with its probability: `O  O:0.98  B-NP:0.02`.
-With --nbest each labelling is headed by `@` and its probability.")]
+With --marginals each line has the label and, after TABs, every label with its probability: `O  O:0.98  B-NP:0.02`.
+With --nbest a line `@` with the probability precedes each labelling.")]
 pub struct TagArgs {
-    /// The model.
+    /// The model file.
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
-    /// The data; standard input when left out. Their labels, if there are any, are not looked at.
+    /// The data; standard input if omitted. Labels in the data are ignored.
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
     #[command(flatten)]
@@ -43,18 +43,18 @@ pub struct TagArgs {
     /// Adds the probability of every label.
     #[arg(long)]
     marginals: bool,
-    /// Prints so many of the most likely labellings of each sequence.
+    /// Prints the K most likely labellings of each sequence.
     #[arg(long, value_name = "K", conflicts_with_all = ["marginals", "decode"])]
     nbest: Option<NonZeroUsize>,
-    /// Which labelling is the answer; as in training unless given.
+    /// The decoding; that of the training if omitted.
     #[arg(long, value_name = "HOW")]
     decode: Option<DecodeArg>,
-    /// How many positions are read before they are labelled and printed; sequences stay whole.
+    /// Number of positions per batch: read, labelled and printed together; sequences stay whole.
     #[arg(long, value_name = "N", default_value = "20000")]
     batch: NonZeroUsize,
 }
 
-/// Which labelling is the answer.
+/// The decoding: which labelling is the answer.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum DecodeArg {
     /// The most likely labelling as a whole.
@@ -75,15 +75,17 @@ impl From<DecodeArg> for Decode {
 /// Labels batch by batch.
 pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let file = args.constraints.load(&args.model)?;
-    let format = args.format.or_of(&file)?;
-    let decode = args.decode.map_or(file.serving.decode, Decode::from);
-    let ask = match (args.nbest, args.marginals) {
+    let format = args.format.or_model_format(&file)?;
+    let decode = args.decode.map_or(file.settings.decode, Decode::from);
+    let query = match (args.nbest, args.marginals) {
         (Some(k), _) => Query::Best(k.get()),
         (None, true) => Query::Marginals(decode),
         (None, false) => Query::Labels(decode),
     };
-    let (mut out, schema) = (BufWriter::with_capacity(1 << 16, out), file.content.features.schema());
-    let (mut failed, mut before) = (None, 0);
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let schema = file.contents.features.schema();
+    let mut failed = None;
+    let mut before = 0;
     let mut label = |batch: Vec<Dataset>| -> Result<()> {
         let numbered = batch.into_iter().map(|data| {
             before += data.len();
@@ -91,14 +93,15 @@ pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
         });
         let numbered: Vec<(usize, Dataset)> = numbered.collect();
         let labelled: Vec<Result<Vec<u8>>> =
-            numbered.into_par_iter().map(|(before, data)| labelled(&file, ask, before, data)).collect();
+            numbered.into_par_iter().map(|(before, data)| labelled(&file, query, before, data)).collect();
         for text in labelled {
             out.write_all(&text?).map_err(terminal)?;
         }
         out.flush().map_err(terminal)
     };
-    let (name, mut from) = (file_name(&args.file), open(&args.file)?);
-    // Whole lines only: where a line was cut, nothing can be said about it.
+    let name = file_name(&args.file);
+    let mut from = open(&args.file)?;
+    // Whole lines only: a line that was cut cannot be read.
     let mut beginning = from.fill_buf().map_err(Error::io(&args.file))?.to_vec();
     beginning.truncate(beginning.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
     let read = format.read_in_chunks(&name, &mut *from, schema, args.batch.get(), &mut |batch| {
@@ -113,18 +116,19 @@ pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is printed about the sequences of a dataset, before which there are so many others.
-fn labelled(file: &ModelFile, ask: Query, before: usize, data: Dataset) -> Result<Vec<u8>> {
-    let (data, mut text) = (Arc::new(data), Vec::new());
-    let of_piece = |error: CoreError| error.at(format!("the sequences from {} on", before + 1));
-    let predictions = file.content.features.encode(data.clone()).and_then(|x| file.predict(&x, ask));
-    for (i, prediction) in predictions.map_err(of_piece)?.iter().enumerate() {
+/// The printed answers for the sequences of a batch, which follows `before` others.
+fn labelled(file: &ModelFile, query: Query, before: usize, data: Dataset) -> Result<Vec<u8>> {
+    let data = Arc::new(data);
+    let mut text = Vec::new();
+    let in_batch = |error: CoreError| error.at(format!("the sequences from {} on", before + 1));
+    let predictions = file.contents.features.encode(data.clone()).and_then(|x| file.predict(&x, query));
+    for (i, prediction) in predictions.map_err(in_batch)?.iter().enumerate() {
         print(&data, i, prediction, &mut text).map_err(terminal)?;
     }
     Ok(text)
 }
 
-/// The setting with which the beginning of some data can be read, if they have no labels where some are expected.
+/// The setting for data without labels, if their beginning can be read with it and not without it.
 fn unlabelled(
     format: &dyn Format,
     name: &str,
@@ -140,7 +144,7 @@ fn unlabelled(
     (readable(&*without) && !readable(format)).then_some(setting)
 }
 
-/// Prints what a model says about sequence `i`, and a blank line.
+/// Prints the answer for sequence `i`, and a blank line.
 fn print(data: &Dataset, i: usize, prediction: &Prediction, out: &mut dyn Write) -> std::io::Result<()> {
     let shape = data.shape(i);
     let name = |n: usize, label| data.label_name(shape.kind(n), label);

@@ -25,7 +25,7 @@ use crate::model::train::{Seconds, train};
 use crate::support::atomic_file::{AtomicFile, require_distinct};
 use crate::support::progress;
 
-/// Trains a model on labelled sequences and writes it to a file.
+/// Trains a model on labelled data and writes it to a file.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf train --format crfsuite --data train.crfsuite --model chunks.crf --set learner.l2=2.0
@@ -44,78 +44,78 @@ pairs = \"observed\", min_count = 3}'
   crf train chunks.toml --data train.txt --model best.crf --tune learner.l2=1,2 --tune learner.l1=0,0.1 \
 --folds 10 --tune-by chunk-f1
 
-A config file has the keys `format`, `features` or `template`, `constraints`, `learner`, `inference`, `decode`, `seed` \
-and `tune`; options win over it. `crf list` shows what they can name. Without features those that suit the data are used: attributes and \
-transitions as observed for `crfsuite`; every symbol, number and transition otherwise.
+A config file has the keys `format`, `features` or `template`, `constraints`, `learner`, `inference`, `decode`, \
+`selector`, `seed` and `tune`; options override it. `crf list` shows the names that they take. If the features are \
+omitted, they suit the data: observed attributes and transitions for `crfsuite`; every symbol, number and transition \
+otherwise.
 
-A template file has a template a line: `U…` of states, `B…` of transitions, `*…` of both, with macros such as \
-`%x[-1,0]`; `B` alone is the plain transition, and `#` begins a comment. A name in a config is relative to the config. \
-Attributes are tied to all labels unless `pairs` is `observed`. The model's config has the templates themselves.
+A template file has one template per line, with macros such as `%x[-1,0]`: `U…` for states, `B…` for transitions, `*…` \
+for both. `B` alone is the plain transition, and `#` begins a comment. A config names the file relative to itself. Each \
+attribute is paired with all labels unless `pairs` is `observed`. The model keeps the templates, not the file.
 
-With --tune each combination of values is cross-validated: the sequences are dealt into folds, and each fold is \
-labelled by a model that was trained on the others. The best one, of equals that with the larger numbers, is then \
-trained on all data and stands in the model's config. Holdout data take no part in the choice: what is measured on \
-them at the end is a fair estimate of the tuned model. With --patience they choose when to stop, and it is not.")]
+With --tune each combination of values is cross-validated: the sequences are dealt into folds, and a model that was \
+trained on the other folds labels each fold. The best combination, among equals the one with the larger numbers, is then \
+trained on all data. The holdout data take no part in this choice, so that their scores are a fair estimate of the tuned \
+model. With --patience they choose when to stop, and their scores flatter the model.")]
 pub struct TrainArgs {
-    /// A config file.
+    /// The config file.
     #[arg(value_name = "CONFIG.toml")]
     config: Option<PathBuf>,
-    /// Labelled data; `-` is standard input.
+    /// The labelled data; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
-    /// Where the model goes.
+    /// The model file to write.
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
-    /// The format of the data, by name or as a table with its settings.
+    /// The format of the data: its name, or a table with its settings.
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// What trains, by name or as a table with its settings.
+    /// The learner: its name, or a table with its settings; `mle` if omitted.
     #[arg(long, value_name = "LEARNER")]
     learner: Option<String>,
-    /// A list of features, in TOML or JSON.
+    /// The features, a list in TOML or JSON.
     #[arg(long, value_name = "LIST", conflicts_with = "warm_start")]
     features: Option<String>,
-    /// A file of templates as CRF++ and Wapiti read them, or a table with `file`, `pairs` and `min_count`.
+    /// The features, a template file of CRF++ or Wapiti, or a table with `file`, `pairs` and `min_count`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "warm_start"])]
     template: Option<String>,
-    /// Which labels may not follow each other, in training and ever after: `bio`, `bioes`, or a table with `scheme`,
-    /// `forbid`, `never_first` and `never_last`.
+    /// Constraints on neighbouring labels, in training and whenever the model is used: `bio`, `bioes`, or a table with
+    /// `scheme`, `forbid`, `never_first` and `never_last`.
     #[arg(long, value_name = "RULES")]
     constraints: Option<String>,
-    /// Another value for a key of the config.
+    /// Sets a key of the config; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Data in the same format that the model is not trained on but measured on.
+    /// Holdout data in the same format: the model is measured on them, not trained.
     #[arg(long, value_name = "FILE", conflicts_with = "holdout_fraction")]
     holdout: Option<PathBuf>,
-    /// Keeps this share of the sequences, drawn by the seed, as holdout data.
+    /// The share of the sequences, drawn by the seed, to keep as holdout data.
     #[arg(long, value_name = "SHARE")]
     holdout_fraction: Option<f64>,
-    /// Stops after so many iterations in a row that made nothing better on the holdout data, and keeps the weights that
-    /// were best there; sets learner.patience.
+    /// Early stopping: iterations without improvement on the holdout data before stopping; the best weights are kept.
+    /// Sets learner.patience.
     #[arg(long, value_name = "N")]
     patience: Option<u32>,
-    /// Writes one line of JSON per iteration to this file.
+    /// The file for a trace: one line of JSON per iteration.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Goes on from this model: with its features, labels and constraints, and its weights to begin with. Other
-    /// constraints take the place of its own, and '{}' has none.
+    /// Starts from this model file: its features, labels, constraints and weights. Other --constraints replace its own;
+    /// '{}' removes them.
     #[arg(long, value_name = "MODEL")]
     warm_start: Option<PathBuf>,
-    /// Chooses among these values of a key, such as learner.l2=0.1,1,10, by cross-validation; several keys make a
-    /// grid.
+    /// Chooses a key's value by cross-validation, as in learner.l2=0.1,1,10; several keys make a grid.
     #[arg(long, value_name = "KEY=VALUES", conflicts_with = "warm_start")]
     tune: Vec<String>,
-    /// Into how many parts cross-validation deals the sequences; 5 unless given.
+    /// Number of folds of the cross-validation; 5 if omitted.
     #[arg(long, value_name = "N")]
     folds: Option<u32>,
-    /// The metric by which values are compared, by name or as a table with its settings; `accuracy` unless given.
+    /// The metric of the cross-validation: its name, or a table with its settings; `accuracy` if omitted.
     #[arg(long, value_name = "METRIC")]
     tune_by: Option<String>,
-    /// Threads to use; all cores unless given. The model does not depend on it.
+    /// Number of threads; all cores if omitted. The model does not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Where all random numbers come from.
+    /// The seed of all random numbers; 0 if omitted.
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
     /// Prints JSON.
@@ -123,13 +123,13 @@ pub struct TrainArgs {
     json: bool,
 }
 
-/// Checks everything that can be checked, reads, trains, saves and tells.
+/// Checks the config and the outputs, reads the data, tunes, trains, saves and prints a summary.
 pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let request = load_config(args)?;
     let watched = request.watches_validation()?;
     if watched && args.holdout.is_none() && args.holdout_fraction.is_none() {
-        let place = args.patience.map_or("learner.patience".to_owned(), |n| format!("--patience {n}"));
-        return Err(Error::config(place, "needs holdout data: --holdout FILE or --holdout-fraction SHARE"));
+        let option = args.patience.map_or("learner.patience".to_owned(), |n| format!("--patience {n}"));
+        return Err(Error::config(option, "needs holdout data: --holdout FILE or --holdout-fraction SHARE"));
     }
     let Request { training: mut config, candidates, templates } = request;
     if let (Some(start), Some(_)) = (&args.warm_start, &candidates) {
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     if let Some(start) = &start {
         config = config.after(start.training()?);
     }
-    let draft = AtomicFile::new(&args.model)?;
+    let model_file = AtomicFile::new(&args.model)?;
     let mut trace = args.trace.as_deref().map(TraceFile::new).transpose()?;
     let threads = threads(args.threads);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
@@ -153,15 +153,15 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let mut seconds = Seconds::default();
     let clock = Instant::now();
     let line = progress::line(&format!("reading {}", args.data.display()));
-    let schema = start.as_ref().map(|start| start.content.features.schema().clone());
+    let schema = start.as_ref().map(|start| start.contents.features.schema().clone());
     let (data, digest) = read_digest(&*config.format, &args.data, schema.as_ref())?;
     labels_are(&data, &args.data, "the model to start from")?;
-    let of_data = |error| match error {
+    let in_data = |error| match error {
         Error::Core(error) => error.at(file_name(&args.data)).into(),
         other => other,
     };
     templates.filter(|_| start.is_none()).map_or(Ok(()), |templates| templates.check(&data))?;
-    // Before the data are parted, so that the numbers of sequences are those of the file.
+    // Before the data are split, so that the indices of sequences are those of the file.
     obeys(&config, &data, &args.data)?;
     let (data, holdout) = split(args, &config, data)?;
     if let (true, Some(file), Some(holdout)) = (watched, &args.holdout, &holdout) {
@@ -178,7 +178,7 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
         let seed = Seed::new(config.seed);
         let tuning = tune(&candidates, &data, holdout.as_ref(), &seed, threads, &|| bar.inc(1));
         bar.finish_and_clear();
-        let tuning = tuning.map_err(of_data)?;
+        let tuning = tuning.map_err(in_data)?;
         config = Training::read(&candidates.points[tuning.best()].1).map_err(Error::format("config"))?;
         seconds.tune = Some(clock.elapsed().as_secs_f64());
         Ok::<_, Error>(tuning)
@@ -195,12 +195,12 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let file = pool.install(|| {
         train(config, Arc::new(data), holdout.clone(), start, digest, &mut seconds, &mut observer)
     });
-    let file = file.map_err(of_data)?;
+    let file = file.map_err(in_data)?;
     line.finish_and_clear();
     trace.map_or(Ok(()), TraceFile::finish)?;
-    file.save_draft(draft)?;
-    let decode = file.serving.decode;
-    let holdout = holdout.map(|data| pool.install(|| Scores::of(&file, data, decode))).transpose()?;
+    file.save_to(model_file)?;
+    let decode = file.settings.decode;
+    let holdout = holdout.map(|data| pool.install(|| Scores::new(&file, data, decode))).transpose()?;
     let summary = Summary::new(&file, &args.model, trained, seconds, holdout, tuning)?;
     if args.json {
         print_json(&summary, out)?
@@ -227,11 +227,11 @@ fn inputs<'a>(args: &'a TrainArgs, templates: Option<&'a Templates>) -> Vec<(&'s
     files.into_iter().filter_map(|(what, file)| Some((what, file?))).collect()
 }
 
-/// The config file with the options over it.
+/// The config file, overridden by the options.
 fn load_config(args: &TrainArgs) -> Result<Request> {
     let mut flags = Vec::new();
     let mut flag = |option: String, key: &str, value| {
-        flags.push(Override { option, path: KeyPath::of(key.split('.')), value });
+        flags.push(Override { option, path: KeyPath::new(key.split('.')), value });
     };
     let plugins = [
         ("--format", "format", &args.format),
@@ -264,10 +264,10 @@ fn load_config(args: &TrainArgs) -> Result<Request> {
         flags.push(setting);
     }
     let mut settings = args.set.iter().map(|text| Override::parse(text)).collect::<Result<Vec<_>>>()?;
-    // Not laid over the file but set, since only a learner that is spelled out tells whether it has this setting.
+    // Set, not merged: only a learner with all its settings spelled out tells whether it has this one.
     settings.extend(args.patience.map(|n| Override {
         option: format!("--patience {n}"),
-        path: KeyPath::of(["learner", "patience"]),
+        path: KeyPath::new(["learner", "patience"]),
         value: Value::Integer(n.into()),
     }));
     Training::load(args.config.as_deref(), &flags, &settings)
@@ -289,7 +289,7 @@ fn obeys(config: &Training, data: &Dataset, file: &Path) -> Result<()> {
     checked.map_err(|error| error.at(file_name(file)).into())
 }
 
-/// The data to train on and those to measure on.
+/// The training data and the holdout data.
 fn split(args: &TrainArgs, config: &Training, data: Dataset) -> Result<(Dataset, Option<Arc<Dataset>>)> {
     if let Some(file) = &args.holdout {
         let holdout = config.format.read_file(file, Some(data.schema()))?;

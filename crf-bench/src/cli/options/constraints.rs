@@ -10,12 +10,12 @@ use crate::config::{ConfigFault, ConfigRoot};
 use crate::error::{Error, Result};
 use crate::model::file::ModelFile;
 
-/// Constraints on the labels that a model gives.
+/// Constraints on the labels that a model predicts.
 #[derive(Debug, Args)]
 pub(crate) struct ConstraintsArgs {
-    /// Which labels may not follow each other: `bio`, `bioes`, or a table with `scheme`, `forbid`, `never_first` and
-    /// `never_last`. The constraints that the model was trained with hold in any case. Labellings are decoded as a whole
-    /// then unless --decode says otherwise, since labels that are best one by one may break rules about neighbours.
+    /// Constraints on neighbouring labels: `bio`, `bioes`, or a table with `scheme`, `forbid`, `never_first` and
+    /// `never_last`. Those that the model was trained with hold in any case. Implies `--decode viterbi` if --decode is
+    /// omitted, since labels that are best one by one may break them.
     #[arg(long, value_name = "RULES")]
     constraints: Option<String>,
 }
@@ -26,19 +26,19 @@ impl ConstraintsArgs {
         let Some(text) = &self.constraints else { return ModelFile::load(model) };
         let (rules, _) = read_option::<Rules>("constraints", "--constraints", text, constraints(text)?)?;
         let mut file = ModelFile::load(model)?;
-        file.serving.decode = Decode::Viterbi;
-        let forbidden = rules.constraints.resolve(file.content.features.schema());
-        let place = format!("--constraints {text}");
-        Ok(file.constrained(forbidden.map_err(|error| Error::config(place, error))?))
+        file.settings.decode = Decode::Viterbi;
+        let forbidden = rules.constraints.resolve(file.contents.features.schema());
+        let option = format!("--constraints {text}");
+        Ok(file.constrained(forbidden.map_err(|error| Error::config(option, error))?))
     }
 }
 
-/// Constraints as the option has them: the name of a scheme, or a table.
+/// The value of the option: the name of a scheme, or a table.
 pub(crate) fn constraints(text: &str) -> Result<Value> {
     Ok(inline("--constraints", text)?.unwrap_or_else(|| text.trim().into()))
 }
 
-/// A config that is nothing but constraints.
+/// A config that holds only constraints.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rules {

@@ -8,24 +8,24 @@ use crate::config::{ConfigFault, ConfigRoot, KeyPath, Override, set};
 use crate::error::{Error, Result};
 use crate::model::file::ModelFile;
 
-/// In which format data are, when it is not that of the training data.
+/// The format of the data, if it differs from that of the training data.
 #[derive(Debug, Args)]
 pub(crate) struct FormatArgs {
-    /// The format of the data, by name or as a table such as '{type = "crfsuite", labelled = false}'; that of
-    /// the training data unless given.
+    /// The format of the data: its name, or a table such as '{type = "crfsuite", labelled = false}'; that of the
+    /// training data if omitted.
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// Another value for a setting of the format.
+    /// Sets a setting of the format; may be repeated.
     #[arg(long, value_name = "format.KEY=VALUE")]
     set: Vec<String>,
 }
 
 impl FormatArgs {
-    /// The format that is asked for, or that of the model, with the settings that are asked for.
-    pub(crate) fn or_of(&self, model: &ModelFile) -> Result<Box<dyn Format>> {
+    /// The requested format, or that of the model, with the requested settings.
+    pub(crate) fn or_model_format(&self, model: &ModelFile) -> Result<Box<dyn Format>> {
         let mut config = match &self.format {
             Some(text) => format_config("--format", text)?,
-            None => config_of(&*model.serving.format)?,
+            None => config_of(&*model.settings.format)?,
         };
         for text in &self.set {
             config = set::<OneFormat>(&config, &Override::parse(text)?)?;
@@ -34,7 +34,7 @@ impl FormatArgs {
     }
 }
 
-/// A format by name or as a table; `option` is where it was written.
+/// A format by name or as a table; `option` names it in messages.
 pub(crate) fn format(option: &str, text: &str) -> Result<Box<dyn Format>> {
     let config = format_config(option, text)?;
     OneFormat::read(&config).map(|one| one.format).map_err(|message| Error::config(option, message))
@@ -49,7 +49,7 @@ fn format_config(option: &str, text: &str) -> Result<Value> {
     read_option::<OneFormat>("format", option, text, plugin(option, text)?).map(|(_, resolved)| resolved)
 }
 
-/// Reads a config whose only key is what an option says, and spells it out.
+/// Reads a config with a single key from the value of an option; returns it also with all defaults.
 pub(crate) fn read_option<C: ConfigRoot>(
     key: &str,
     option: &str,
@@ -63,13 +63,13 @@ pub(crate) fn read_option<C: ConfigRoot>(
     Ok((read, resolved))
 }
 
-/// A plugin, or a list of them, as an option has it: a name, or a piece of TOML or JSON.
+/// The value of an option that takes a plugin or a list of plugins: a name, or a piece of TOML or JSON.
 pub(crate) fn plugin(option: &str, text: &str) -> Result<Value> {
     let by_name = || Value::Table(Table::from_iter([("type".to_owned(), text.trim().into())]));
     Ok(inline(option, text)?.unwrap_or_else(by_name))
 }
 
-/// A table or a list in TOML or JSON; nothing if the text of an option is only a name.
+/// A table or a list in TOML or JSON; `None` if the text of an option is only a name.
 pub(crate) fn inline(option: &str, text: &str) -> Result<Option<Value>> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {
@@ -84,7 +84,7 @@ pub(crate) fn inline(option: &str, text: &str) -> Result<Option<Value>> {
     }
 }
 
-/// A config that is nothing but a format.
+/// A config that holds only a format.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OneFormat {
@@ -94,7 +94,7 @@ struct OneFormat {
 
 impl ConfigRoot for OneFormat {
     fn check(&self, config: &Value) -> Result<(), ConfigFault> {
-        let path = KeyPath::of(["format"]);
+        let path = KeyPath::new(["format"]);
         self.format.check().map_err(|error| ConfigFault::plugin(path, &error, config))
     }
 }

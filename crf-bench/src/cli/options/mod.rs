@@ -1,4 +1,4 @@
-//! Options that several commands share.
+//! Options that several commands share: a data format, constraints on labels, the variant of an experiment file.
 
 pub(crate) mod constraints;
 pub(crate) mod format;

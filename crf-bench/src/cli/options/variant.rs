@@ -5,13 +5,13 @@ use clap::Args;
 use crate::config::{Override, Plan, load};
 use crate::error::Result;
 
-/// Which variant of an experiment file is meant.
+/// The variant of an experiment file.
 #[derive(Debug, Args)]
 pub(crate) struct VariantArgs {
-    /// Lays each file's `quick` table over it: seconds instead of hours.
+    /// Runs the quick variant of each file, in its table `quick`: seconds instead of hours.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Another value for a key of the config, after `--quick`.
+    /// Sets a key of the config, after `--quick`; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }

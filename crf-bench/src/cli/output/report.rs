@@ -4,9 +4,9 @@ use std::path::Path;
 use comfy_table::Table;
 
 use crate::cli::output::table::markdown;
-use crate::report::{QUICK, Report, limited, rows, word};
+use crate::report::{QUICK, Report, limited, rows, used_all_iterations, word};
 
-/// Prints the table of results, the verdicts, and where the rest is.
+/// Prints the table of results, the verdicts on the claims, and the files of the report.
 pub(crate) fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::Result<()> {
     let experiment = &report.plan.experiment;
     match &experiment.paper {
@@ -18,9 +18,8 @@ pub(crate) fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) 
         writeln!(out, "{:<7} {}", word(verdict.outcome, report.plan.quick), statement.text)?;
         writeln!(out, "        {}", verdict.evidence)?;
     }
-    let limited = limited(report);
-    if !limited.is_empty() {
-        writeln!(out, "limit   of iterations, which ended trainings of {}", limited.join(", "))?;
+    for note in used_all_iterations(&limited(report)) {
+        writeln!(out, "note    {note}")?;
     }
     if report.plan.quick {
         writeln!(out, "quick   {QUICK}")?;

@@ -8,18 +8,18 @@ use crf_core::Iteration;
 use crate::error::{Error, Result};
 use crate::support::atomic_file::AtomicFile;
 
-/// The file of the trace; the first failure to write ends the training.
+/// The trace of a training as a file of JSON lines; the first failure to write ends the training.
 pub(crate) struct TraceFile {
     path: PathBuf,
-    draft: AtomicFile,
+    target: AtomicFile,
     file: File,
     failed: Option<std::io::Error>,
 }
 
 impl TraceFile {
     pub(crate) fn new(path: &Path) -> Result<Self> {
-        let draft = AtomicFile::new(path)?;
-        Ok(TraceFile { path: path.to_owned(), file: draft.open()?, draft, failed: None })
+        let target = AtomicFile::new(path)?;
+        Ok(TraceFile { path: path.to_owned(), file: target.open()?, target, failed: None })
     }
 
     pub(crate) fn add(&mut self, iteration: &Iteration) -> ControlFlow<()> {
@@ -31,7 +31,7 @@ impl TraceFile {
     pub(crate) fn finish(self) -> Result<()> {
         match self.failed {
             Some(error) => Err(Error::io(&self.path)(error)),
-            None => self.draft.place_synced(&self.file),
+            None => self.target.commit_synced(&self.file),
         }
     }
 }

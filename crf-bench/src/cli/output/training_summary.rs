@@ -10,8 +10,9 @@ use crate::model::cross_validate::Tuning;
 use crate::model::file::ModelFile;
 use crate::model::scores::Scores;
 use crate::model::train::Seconds;
+use crate::support::text::plural;
 
-/// What `train` tells at the end.
+/// The summary that `train` prints at the end.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     model: PathBuf,
@@ -24,7 +25,7 @@ pub(crate) struct Summary {
     evaluations: u32,
     objective: Option<f64>,
     stop: String,
-    /// The iteration whose weights the model has, where the holdout data chose it.
+    /// The iteration whose weights were kept, if the holdout data chose it.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<Kept>,
     seconds: Seconds,
@@ -34,12 +35,12 @@ pub(crate) struct Summary {
     tuning: Option<Tuning>,
 }
 
-/// What a model was trained on.
+/// The size of the training data.
 #[derive(Debug, Serialize)]
 pub(crate) struct Trained {
     pub(crate) sequences: usize,
     pub(crate) positions: usize,
-    /// Whether the holdout data took part in a choice, so that their scores flatter the model.
+    /// True if the holdout data took part in a choice, so that their scores flatter the model.
     pub(crate) holdout_took_part: bool,
 }
 
@@ -59,24 +60,24 @@ impl Summary {
         holdout: Option<Scores>,
         tuning: Option<Tuning>,
     ) -> Result<Self> {
-        let iterations = &file.content.trace.iterations;
+        let iterations = &file.contents.trace.iterations;
         let watched = iterations.iter().filter_map(|iteration| {
             let holdout = iteration.holdout.filter(|loss| loss.is_finite())?;
             Some(Kept { iteration: iteration.iteration, objective: iteration.objective, holdout })
         });
-        // The first of several equal ones, as learners keep it.
+        // The first of equals, as learners keep it.
         let kept = watched.min_by(|a, b| a.holdout.total_cmp(&b.holdout));
         let last = iterations.last();
         Ok(Summary {
             model: path.to_owned(),
             bytes: std::fs::metadata(path).map_err(Error::io(path))?.len(),
             trained,
-            labels: file.content.features.schema().labels().len(),
-            features: file.content.model.log_linear().map_or(0, |model| model.map().len()),
+            labels: file.contents.features.schema().labels().len(),
+            features: file.contents.model.log_linear().map_or(0, |model| model.map().len()),
             iterations: iterations.len(),
             evaluations: last.map_or(0, |last| last.evaluations),
             objective: kept.as_ref().map(|kept| kept.objective).or(last.map(|last| last.objective)),
-            stop: file.content.trace.stop.to_string(),
+            stop: file.contents.trace.stop.to_string(),
             kept,
             seconds,
             holdout,
@@ -95,10 +96,13 @@ impl Summary {
         let Trained { sequences, positions, holdout_took_part } = self.trained;
         let mut facts = vec![
             ("model", format!("{}, {} bytes", self.model.display(), self.bytes)),
-            ("data", format!("{sequences} sequences, {positions} positions")),
+            ("data", format!("{}, {}", plural(sequences, "sequence"), plural(positions, "position"))),
             ("labels", self.labels.to_string()),
             ("features", self.features.to_string()),
-            ("iterations", format!("{}, {} evaluations", self.iterations, self.evaluations)),
+            (
+                "iterations",
+                format!("{}, {}", self.iterations, plural(self.evaluations as usize, "evaluation")),
+            ),
             ("stopped", self.stop.clone()),
         ];
         facts.extend(self.kept.as_ref().map(|Kept { iteration, holdout, .. }| {
@@ -115,8 +119,8 @@ impl Summary {
         facts.push(("seconds", seconds));
         print_facts(&facts, out)?;
         if let Some(holdout) = &self.holdout {
-            let named = |(name, value): (&str, String)| (format!("holdout {name}"), value);
-            let facts: Vec<(String, String)> = holdout.facts().into_iter().map(named).collect();
+            let prefixed = |(name, value): (&str, String)| (format!("holdout {name}"), value);
+            let facts: Vec<(String, String)> = holdout.facts().into_iter().map(prefixed).collect();
             let facts: Vec<_> = facts.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             if holdout_took_part {
                 let note = "the holdout data took part in a choice, so that these scores flatter the model:";

@@ -1,4 +1,6 @@
-/// One axis of a figure: a range of values and the marks along it.
+//! Axes with round ticks.
+
+/// One axis of a figure: a range of values with ticks.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Axis {
     low: f64,
@@ -17,7 +19,7 @@ impl Axis {
         Axis { low: first * step, high: last * step, log: false, ticks: marks(first, last, step) }
     }
 
-    /// An axis that ends a little outside of the values.
+    /// An axis that ends slightly outside the values.
     pub(crate) fn through(low: f64, high: f64) -> Self {
         let (low, high) = widen(low, high);
         let step = round_step((high - low) / 8.0);
@@ -37,20 +39,20 @@ impl Axis {
         Axis { low: low / margin, high: high * margin, log: true, ticks }
     }
 
-    /// An axis with a place for each name.
+    /// An axis with one position per name.
     pub(crate) fn named(names: &[String]) -> Self {
         let ticks = names.iter().enumerate().map(|(i, name)| (i as f64, name.clone())).collect();
         Axis { low: -0.5, high: names.len() as f64 - 0.5, log: false, ticks }
     }
 
-    /// Where a value lies between the ends, from 0 to 1; what has no logarithm, at the lower end.
-    pub(crate) fn at(&self, value: f64) -> f64 {
-        let place = |value: f64| if self.log { value.max(self.low).ln() } else { value };
-        (place(value) - place(self.low)) / (place(self.high) - place(self.low))
+    /// The position of a value between the ends, from 0 to 1; values without a logarithm are at the lower end.
+    pub(crate) fn position(&self, value: f64) -> f64 {
+        let scaled = |value: f64| if self.log { value.max(self.low).ln() } else { value };
+        (scaled(value) - scaled(self.low)) / (scaled(self.high) - scaled(self.low))
     }
 }
 
-/// `0.05` or `200`, and `10⁻⁵` or `2·10⁶` for what would be long.
+/// `0.05` or `200`, and `10⁻⁵` or `2·10⁶` for numbers that would be long.
 fn short(digit: f64, power: i32) -> String {
     if (-3..=4).contains(&power) {
         return format!("{:.*}", (-power).max(0) as usize, digit * 10_f64.powi(power));
@@ -63,7 +65,7 @@ fn short(digit: f64, power: i32) -> String {
     if digit == 1.0 { format!("10{power}") } else { format!("{digit}·10{power}") }
 }
 
-/// The range of all finite values; 0 to 1 when there is none.
+/// The range of all finite values; 0 to 1 without any.
 pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let finite = values.into_iter().filter(|value| value.is_finite());
     let (low, high) =
@@ -79,7 +81,7 @@ fn widen(low: f64, high: f64) -> (f64, f64) {
     (low - margin, high + margin)
 }
 
-/// The next of 1, 2, 5, 10, 20, … that is at least as large.
+/// The smallest of 1, 2, 5, 10, 20, … that is at least `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
     let digit = [1.0, 2.0, 5.0].into_iter().find(|digit| digit * power >= step * 0.999_999);
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn a_single_value_still_has_an_axis() {
         let axis = Axis::through(3.0, 3.0);
-        assert!((axis.at(3.0) - 0.5).abs() < 1e-9 && !axis.ticks.is_empty());
+        assert!((axis.position(3.0) - 0.5).abs() < 1e-9 && !axis.ticks.is_empty());
         assert_eq!(range([f64::NAN]), (0.0, 1.0));
     }
 }

@@ -1,47 +1,49 @@
+//! Charts before they have size and colour, and the chart of an experiment's results.
+
 use super::axis::{Axis, range};
 use crate::config::{Figure, number, show};
 use crate::results::mean_interval::MeanInterval;
 use crate::results::summary::Summary;
 
-/// What a figure shows, before it has any size or colour.
+/// A chart, before it has size and colour.
 #[derive(Debug)]
 pub(crate) struct Chart {
     pub(crate) x_title: String,
     pub(crate) y_title: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    /// Side by side; all have the same axes and as many series.
+    /// The panels side by side, with the same axes and the same number of series.
     pub(crate) panels: Vec<Panel>,
-    /// Whether the points of a series are joined.
+    /// True if the points of a series are joined.
     pub(crate) joined: bool,
 }
 
-/// A part of the figure with axes of its own.
+/// A part of the figure with its own axes.
 #[derive(Debug)]
 pub(crate) struct Panel {
-    /// What it shows; nothing when it is the only one.
+    /// The title; empty for a single panel.
     pub(crate) title: String,
     pub(crate) series: Vec<Series>,
 }
 
-/// One line of the figure.
+/// A line of the figure.
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<Dot>,
 }
 
-/// One mark of a line.
+/// A mark of a line.
 #[derive(Debug)]
 pub(crate) struct Dot {
     pub(crate) x: f64,
-    /// What the horizontal axis would call it.
+    /// The position along the horizontal axis, in words.
     pub(crate) label: String,
-    pub(crate) of: MeanInterval,
+    pub(crate) value: MeanInterval,
 }
 
 impl Chart {
-    /// The chart that an experiment asks for.
+    /// The chart of an experiment's results.
     pub(crate) fn new(summary: &Summary, figure: &Figure) -> Self {
         let metric = figure.y.as_deref().map_or(0, |name| summary.metric(name));
         let first_key = || summary.points.first().and_then(|point| point.iter().next()).map(|(key, _)| key);
@@ -54,13 +56,13 @@ impl Chart {
         let y = if figure.log_y {
             // Intervals may reach below zero; those ends are not shown.
             let (low, high) =
-                range(dots().flat_map(|dot| [dot.of.mean, upper(dot)]).filter(|&end| end > 0.0));
+                range(dots().flat_map(|dot| [dot.value.mean, upper(dot)]).filter(|&end| end > 0.0));
             Axis::logarithmic(low, high)
         } else {
-            let (low, high) = range(dots().flat_map(|dot| [2.0 * dot.of.mean - upper(dot), upper(dot)]));
-            // A quantity that is never negative and comes near zero is shown with its zero, and no deeper for an interval
-            // that goes on by less than can be seen.
-            let positive = dots().all(|dot| dot.of.mean.is_nan() || dot.of.mean >= 0.0);
+            let (low, high) = range(dots().flat_map(|dot| [2.0 * dot.value.mean - upper(dot), upper(dot)]));
+            // A quantity that is never negative and comes near zero is shown with its zero, even if an interval reaches
+            // invisibly below it.
+            let positive = dots().all(|dot| dot.value.mean.is_nan() || dot.value.mean >= 0.0);
             let near = (-0.01 * high..0.5 * high).contains(&low);
             Axis::around(if positive && near { 0.0 } else { low }, high)
         };
@@ -73,7 +75,7 @@ impl Chart {
 
 /// The upper end of a mark's interval.
 fn upper(dot: &Dot) -> f64 {
-    dot.of.mean + dot.of.half_width.unwrap_or(0.0)
+    dot.value.mean + dot.value.half_width.unwrap_or(0.0)
 }
 
 /// A line for each method and each combination of the other sweep keys, in a panel for each value of one of them.
@@ -90,7 +92,7 @@ fn along(summary: &Summary, key: &str, figure: &Figure, metric: usize) -> (Strin
     }
     let numbers: Option<Vec<f64>> =
         (0..summary.points.len()).map(|point| value(point).and_then(number)).collect();
-    let place = |method: usize, point: usize| match (across, &numbers) {
+    let position = |method: usize, point: usize| match (across, &numbers) {
         (Some(across), _) => summary.estimate(method, point, across).mean,
         (None, Some(numbers)) => numbers[point],
         (None, None) => names.iter().position(|name| *name == label(point)).unwrap_or_default() as f64,
@@ -100,13 +102,13 @@ fn along(summary: &Summary, key: &str, figure: &Figure, metric: usize) -> (Strin
     } else {
         let cells = (0..summary.methods.len())
             .flat_map(|method| (0..summary.points.len()).map(move |point| (method, point)));
-        let (low, high) = range(cells.map(|(method, point)| place(method, point)));
+        let (low, high) = range(cells.map(|(method, point)| position(method, point)));
         if figure.log_x && low > 0.0 { Axis::logarithmic(low, high) } else { Axis::through(low, high) }
     };
     let dot = |method: usize, point: usize| Dot {
-        x: place(method, point),
+        x: position(method, point),
         label: format!("{key} = {}", label(point)),
-        of: summary.estimate(method, point, metric),
+        value: summary.estimate(method, point, metric),
     };
     let mut parts: Vec<Panel> = Vec::new();
     let lines = summary.lines(key, &toml::Table::new());
@@ -130,11 +132,11 @@ fn along(summary: &Summary, key: &str, figure: &Figure, metric: usize) -> (Strin
     (title, axis, parts)
 }
 
-/// One mark for each method, where nothing is swept.
+/// The chart without a sweep: one mark for each method.
 fn by_method(summary: &Summary, metric: usize) -> (String, Axis, Vec<Panel>) {
     let series = summary.methods.iter().enumerate().map(|(method, name)| {
-        let of = summary.estimate(method, 0, metric);
-        Series { name: name.clone(), points: vec![Dot { x: method as f64, label: String::new(), of }] }
+        let value = summary.estimate(method, 0, metric);
+        Series { name: name.clone(), points: vec![Dot { x: method as f64, label: String::new(), value }] }
     });
     let panel = Panel { title: String::new(), series: series.collect() };
     (String::new(), Axis::named(&summary.methods), vec![panel])

@@ -1,4 +1,4 @@
-//! Figures of normal distributions that models have learned.
+//! Figures of the normal distributions that models have learned.
 
 use std::f64::consts::TAU;
 
@@ -7,22 +7,22 @@ use super::chart::{Chart, Dot, Panel, Series};
 use crate::results::mean_interval::MeanInterval;
 use crate::results::summary::Summary;
 
-/// Panels that stand side by side.
+/// Number of panels side by side.
 const ABREAST: usize = 3;
-/// How far densities are drawn, in deviations of the first method, and in how many steps.
+/// The range of a density in deviations of the first method, and its number of steps.
 const REACH: f64 = 4.0;
 const STEPS: i32 = 24;
 
 /// The densities of some observations under each method at the first point of the sweep, by mean and deviation over trials.
 ///
-/// They are drawn in deviations of the first method from its mean: its own curve is the same in all panels, and how far
-/// the others are shifted and widened is seen at once, whatever the unit.
+/// The unit is the deviation of the first method from its mean: its own curve is the same in all panels, and the shift and
+/// width of the others are visible whatever the unit of the observation.
 pub(crate) fn charts(summary: &Summary, observations: &[String]) -> Vec<Chart> {
     let panels = observations.iter().map(|name| {
         let normal = |method: usize| {
-            let of =
+            let mean_of =
                 |what: &str| summary.estimate(method, 0, summary.metric(&format!("{what} of {name}"))).mean;
-            [of("mean"), of("deviation")]
+            [mean_of("mean"), mean_of("deviation")]
         };
         let [mean, deviation] = normal(0);
         let series = (0..summary.methods.len()).map(|method| {
@@ -36,7 +36,7 @@ pub(crate) fn charts(summary: &Summary, observations: &[String]) -> Vec<Chart> {
     });
     let panels: Vec<Panel> = panels.collect();
     let dots = || panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.points);
-    let (_, high) = range(dots().map(|dot| dot.of.mean));
+    let (_, high) = range(dots().map(|dot| dot.value.mean));
     let mut panels = panels.into_iter().peekable();
     let mut charts = Vec::new();
     while panels.peek().is_some() {
@@ -59,7 +59,7 @@ fn dot(x: f64, shift: f64, width: f64) -> Dot {
     Dot {
         x,
         label: format!("at {x:.2}"),
-        of: MeanInterval { half_width: None, ..MeanInterval::of(&[density]) },
+        value: MeanInterval { half_width: None, ..MeanInterval::from_trials(&[density]) },
     }
 }
 
@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn densities_sum_to_one_and_peak_where_they_are_shifted_to() {
         let dots: Vec<Dot> = (-400..=400).map(|k| dot(f64::from(k) / 50.0, 0.5, 1.5)).collect();
-        let total: f64 = dots.iter().map(|dot| dot.of.mean / 50.0).sum();
+        let total: f64 = dots.iter().map(|dot| dot.value.mean / 50.0).sum();
         assert!((total - 1.0).abs() < 1e-6, "{total}");
-        let top = dots.iter().max_by(|a, b| a.of.mean.total_cmp(&b.of.mean)).map(|dot| dot.x);
+        let top = dots.iter().max_by(|a, b| a.value.mean.total_cmp(&b.value.mean)).map(|dot| dot.x);
         assert_eq!(top, Some(0.5));
     }
 }

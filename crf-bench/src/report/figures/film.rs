@@ -1,30 +1,32 @@
+//! Animations of moving objects.
+
 use maud::{Markup, html};
 
 use super::svg::colour;
 
-/// Objects that move over a field, and labels that change meanwhile.
+/// An animation: objects that move over a field, with a label per frame.
 #[derive(Debug)]
 pub(crate) struct Film {
-    /// What it shows.
+    /// The title.
     pub(crate) title: String,
-    /// Frames a second.
+    /// Frames per second.
     pub(crate) rate: usize,
-    /// What moves.
+    /// The moving objects.
     pub(crate) things: Vec<Thing>,
     /// The names of all labels.
     pub(crate) labels: Vec<String>,
-    /// The true label of each frame, where it is known.
+    /// The true label of each frame, if known.
     pub(crate) truth: Vec<Option<String>>, // [frames]
-    /// The label that a model gives to each frame, if there is a model.
+    /// The predicted label of each frame, if there is a model.
     pub(crate) predicted: Option<Vec<String>>, // [frames]
 }
 
-/// An object that moves.
+/// A moving object.
 #[derive(Debug)]
 pub(crate) struct Thing {
-    /// Its name; what is left without the digits is its class, and has one colour.
+    /// The name; without its digits it is the class, which has one colour.
     pub(crate) name: String,
-    /// Where it is in each frame, in mm.
+    /// The position in each frame, in mm.
     pub(crate) way: Vec<(f64, f64)>, // [frames]
 }
 
@@ -46,7 +48,7 @@ impl Film {
         Some(right.iter().filter(|right| **right).count() as f64 / right.len() as f64)
     }
 
-    /// The film as an SVG document that plays again and again, without a script.
+    /// The film as an SVG document that repeats, without a script.
     pub(crate) fn svg(&self) -> Markup {
         let ways = || self.things.iter().flat_map(|thing| &thing.way);
         let half = |of: fn(&(f64, f64)) -> f64| ways().map(of).fold(500.0, |most: f64, x| most.max(x.abs()));
@@ -85,7 +87,7 @@ impl Film {
         }
     }
 
-    /// An object with the digits of its name, or without any when it is the only one of its class.
+    /// An object with the digits of its name, or a small one without digits if it is the only one of its class.
     fn thing(&self, thing: &Thing) -> Markup {
         let mut classes: Vec<&str> = self.things.iter().map(Thing::class).collect();
         let alone = classes.iter().filter(|class| **class == thing.class()).count() == 1;
@@ -110,12 +112,12 @@ impl Film {
         if !labels.iter().any(|label| named(label).is_some()) {
             return html! {};
         }
-        // Where no object is named the ring is out of sight.
+        // A frame whose label names no object has the ring out of sight.
         let at = |(t, label)| named(label).map_or((-1e6, -1e6), |thing| thing.way[t]);
         self.moving(&html! { circle r=(radius) {} }, labels.iter().enumerate().map(at))
     }
 
-    /// A mark in the list of labels, at the row of the present one.
+    /// The mark beside the current label in the list of labels.
     fn pointer(&self, labels: &[Option<&str>], k: usize, top: f64) -> Markup {
         let row = |label: &Option<&str>| self.labels.iter().position(|name| Some(name.as_str()) == *label);
         let at = |label| {
@@ -126,7 +128,7 @@ impl Film {
         self.moving(&shape, labels.iter().map(at))
     }
 
-    /// A shape that moves, and stands at its first place where nothing can move; the y of the field point upwards.
+    /// A moving shape, which stays at its first position in viewers without animation; y points upwards.
     fn moving(&self, shape: &Markup, way: impl Iterator<Item = (f64, f64)>) -> Markup {
         let places: Vec<String> = way.map(|(x, y)| format!("{x:.0} {:.0}", -y)).collect();
         let seconds = places.len() as f64 / self.rate as f64;

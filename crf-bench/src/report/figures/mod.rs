@@ -1,6 +1,8 @@
-//! Charts as SVG: axes, panels with lines and bars, and the figures made of them.
+//! Figures as SVG.
 //!
-//! `chart.rs` is what a chart has, `svg.rs` draws it; `paths.rs`, `densities.rs` and `film.rs` make charts of results.
+//! Start with `chart.rs`, a chart before it has size and colour; `axis.rs` chooses its ticks, `svg.rs` draws it. `paths.rs`
+//! and `densities.rs` make charts of selection paths and of normal distributions; `film.rs` animates moving objects for
+//! `crf show`. Knows summaries and plans, not HTML pages.
 
 pub(crate) mod axis;
 pub(crate) mod chart;

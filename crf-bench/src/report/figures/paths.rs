@@ -1,4 +1,4 @@
-//! Figures of what selectors showed on their way.
+//! Figures of selection paths.
 
 use super::axis::{Axis, range};
 use super::chart::{Chart, Dot, Panel, Series};
@@ -7,10 +7,10 @@ use crate::report::Report;
 use crate::results::mean_interval::MeanInterval;
 use crate::results::selection_path::PathPoint;
 
-/// How many marks a line has at most.
+/// The largest number of marks of a line.
 const MARKS: usize = 24;
 
-/// Along which axis candidates stand.
+/// The horizontal axis of a figure of paths.
 #[derive(Clone, Copy, PartialEq)]
 enum Along {
     Features,
@@ -18,7 +18,7 @@ enum Along {
 }
 
 impl Along {
-    fn of(self, step: &PathPoint) -> f64 {
+    fn coordinate(self, step: &PathPoint) -> f64 {
         match self {
             Along::Features => step.features as f64,
             Along::Seconds => step.seconds,
@@ -26,13 +26,13 @@ impl Along {
     }
 }
 
-/// Every metric of the paths against the number of features.
+/// The charts of every metric against the number of features.
 pub(crate) fn by_size(report: &Report<'_>) -> Vec<Chart> {
     let metrics = 0..report.plan.experiment.path.len();
     metrics.map(|metric| chart(report, Along::Features, metric)).collect()
 }
 
-/// The first one against time, which is another in every run; nothing if there are no paths.
+/// The chart of the first metric against time, which differs from run to run; `None` without paths.
 pub(crate) fn by_time(report: &Report<'_>) -> Option<Chart> {
     (!report.plan.experiment.path.is_empty()).then(|| chart(report, Along::Seconds, 0))
 }
@@ -51,7 +51,7 @@ fn chart(report: &Report<'_>, along: Along, metric: usize) -> Chart {
     let panels: Vec<Panel> = panels.collect();
     let dots = || panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.points);
     let x = range(dots().map(|dot| dot.x));
-    let (low, high) = range(dots().map(|dot| dot.of.mean));
+    let (low, high) = range(dots().map(|dot| dot.value.mean));
     let title = match along {
         Along::Features => "features",
         Along::Seconds => "seconds of selection",
@@ -76,38 +76,41 @@ fn paths<'r>(report: &'r Report<'_>, method: usize, point: usize) -> Vec<&'r [Pa
     cells.map(|cell| &cell.path[..]).filter(|path| !path.is_empty()).collect()
 }
 
-/// The mean over trials at some places along the axis that at least half of them reach. Between two candidates a trial has the
-/// value of the first.
+/// The mean over trials at some positions along the axis that at least half of them reach. Between two candidates a trial has
+/// the value of the first.
 fn line(paths: &[&[PathPoint]], along: Along, metric: usize) -> Vec<Dot> {
-    let mut places: Vec<f64> = paths.iter().flat_map(|path| path.iter().map(|step| along.of(step))).collect();
-    places.sort_by(f64::total_cmp);
-    places.dedup();
-    let every = places.len().div_ceil(MARKS).max(1);
-    let (last, chosen) = (places.last().copied(), places.iter().copied().step_by(every));
+    let mut positions: Vec<f64> =
+        paths.iter().flat_map(|path| path.iter().map(|step| along.coordinate(step))).collect();
+    positions.sort_by(f64::total_cmp);
+    positions.dedup();
+    let every = positions.len().div_ceil(MARKS).max(1);
+    let last = positions.last().copied();
+    let chosen = positions.iter().copied().step_by(every);
     let mut chosen: Vec<f64> = chosen.collect();
     chosen.extend(last.filter(|last| chosen.last() != Some(last)));
     let dot = |x: f64| {
-        let values: Vec<f64> = paths.iter().filter_map(|path| at(path, along, x, metric)).collect();
+        let values: Vec<f64> = paths.iter().filter_map(|path| value_at(path, along, x, metric)).collect();
         let label = match along {
             Along::Features => format!("{x} features"),
             Along::Seconds => format!("{x:.2} s"),
         };
         // Lines of many marks are read without intervals.
-        let of = || MeanInterval { half_width: None, ..MeanInterval::of(&values) };
-        (2 * values.len() >= paths.len()).then(|| Dot { x, label, of: of() })
+        let value = || MeanInterval { half_width: None, ..MeanInterval::from_trials(&values) };
+        (2 * values.len() >= paths.len()).then(|| Dot { x, label, value: value() })
     };
     chosen.into_iter().filter_map(dot).collect()
 }
 
-/// The value of a path's last candidate up to a place, if the path comes so far.
-fn at(path: &[PathPoint], along: Along, x: f64, metric: usize) -> Option<f64> {
-    let furthest = path.iter().map(|step| along.of(step)).fold(f64::NEG_INFINITY, f64::max);
-    let before = path.iter().filter(|step| along.of(step) <= x);
-    let last = before.reduce(|last, step| if along.of(step) >= along.of(last) { step } else { last })?;
+/// The value of a path's last candidate up to `x`, if the path reaches `x`.
+fn value_at(path: &[PathPoint], along: Along, x: f64, metric: usize) -> Option<f64> {
+    let furthest = path.iter().map(|step| along.coordinate(step)).fold(f64::NEG_INFINITY, f64::max);
+    let before = path.iter().filter(|step| along.coordinate(step) <= x);
+    let last = before
+        .reduce(|last, step| if along.coordinate(step) >= along.coordinate(last) { step } else { last })?;
     (furthest >= x).then(|| last.values[metric])
 }
 
-/// Every candidate of every path.
+/// The contents of `paths.csv`: every candidate of every path.
 pub(crate) fn csv(report: &Report<'_>) -> Result<Vec<u8>> {
     let (summary, metrics) = (&report.summary, &report.plan.experiment.path);
     let mut out = csv::Writer::from_writer(Vec::new());
@@ -134,15 +137,15 @@ mod tests {
     fn a_trial_has_the_value_of_its_last_candidate_and_none_beyond_its_end() {
         let step = |features, seconds, value| PathPoint { features, seconds, values: vec![value] };
         let path = [step(1, 0.1, 0.5), step(4, 0.2, 0.3), step(3, 0.3, 0.4), step(8, 0.9, 0.2)];
-        let by_size = |x| at(&path, Along::Features, x, 0);
+        let by_size = |x| value_at(&path, Along::Features, x, 0);
         assert_eq!(
             [0.0, 1.0, 3.0, 4.0, 7.0, 8.0].map(by_size),
             [None, Some(0.5), Some(0.4), Some(0.3), Some(0.3), Some(0.2)]
         );
         assert_eq!(by_size(9.0), None);
-        assert_eq!(at(&path, Along::Seconds, 0.5, 0), Some(0.4));
+        assert_eq!(value_at(&path, Along::Seconds, 0.5, 0), Some(0.4));
         let other = [step(1, 0.1, 0.7)];
         let line = line(&[&path, &other, &other], Along::Features, 0);
-        assert_eq!(line.iter().map(|dot| (dot.x, dot.of.trials)).collect::<Vec<_>>(), [(1.0, 3)]);
+        assert_eq!(line.iter().map(|dot| (dot.x, dot.value.trials)).collect::<Vec<_>>(), [(1.0, 3)]);
     }
 }

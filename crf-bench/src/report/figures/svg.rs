@@ -1,3 +1,5 @@
+//! Charts as SVG documents.
+
 use maud::{Markup, PreEscaped, html};
 
 use super::chart::{Chart, Dot, Panel, Series};
@@ -7,7 +9,7 @@ use crate::results::summary::Summary;
 const LEFT: f64 = 64.0;
 const TOP: f64 = 16.0;
 const WIDTH: f64 = 520.0;
-/// Of each panel, where there are several side by side, and between two of them.
+/// The width of each of several panels, and the gap between two.
 const NARROW: f64 = 360.0;
 const GAP: f64 = 28.0;
 const HEIGHT: f64 = 320.0;
@@ -15,9 +17,9 @@ const BOTTOM: f64 = 52.0;
 /// The height of a line of the legend.
 const KEY: f64 = 22.0;
 
-/// Colours that are told apart without colour vision too (Okabe & Ito 2008), for light and for dark paper.
+/// Colours that can be distinguished without colour vision (Okabe & Ito 2008), for light and dark backgrounds.
 ///
-/// The light ones stand in attributes as well, for programs that know no variables.
+/// The colours for light backgrounds are also in attributes, for programs without CSS variables.
 const STYLE: &str = "
 .crf-figure{--ink:#222;--grid:#ddd;--s0:#0072b2;--s1:#d55e00;--s2:#009e73;--s3:#b5559b;--s4:#a07000;--s5:#2d86c4}
 @media (prefers-color-scheme:dark){.crf-figure{--ink:#ddd;--grid:#444;--s0:#56b4e9;--s1:#e69f00;--s2:#2fc89a;\
@@ -42,7 +44,7 @@ const MARKERS: [&str; 6] = [
     "M0 -5V5M-5 0H5",
 ];
 
-/// The figure as an SVG document, with further charts below it; the same results give the same bytes.
+/// The figure as an SVG document, with further charts below; the same results give the same bytes.
 pub(crate) fn figure(summary: &Summary, figure: &Figure, title: &str, further: &[Chart]) -> Markup {
     let first = Chart::new(summary, figure);
     if further.is_empty() {
@@ -82,9 +84,9 @@ fn size(chart: &Chart) -> (f64, f64) {
     (outside(chart) + LEFT + panel_width(chart) + right + legend, legend_height.max(height))
 }
 
-/// A chart as an SVG document. Every mark can be reached by the keyboard, and tells its value then and under the mouse.
+/// A chart as an SVG document. Every mark can be reached by keyboard or mouse, and then shows its value.
 pub(crate) fn draw(chart: &Chart, title: &str) -> Markup {
-    // Lines of one number are one method and setting in all panels.
+    // Lines with the same index have the same method and settings in all panels.
     let keys = chart.panels.iter().map(|panel| &panel.series).max_by_key(|series| series.len());
     let keys = keys.map_or(&[][..], |series| &series[..]);
     let step = panel_width(chart) + GAP;
@@ -116,7 +118,7 @@ pub(crate) fn draw(chart: &Chart, title: &str) -> Markup {
     }
 }
 
-/// The frame of a panel; only the first says what its height means.
+/// The axes of a panel; only the first panel has labels on the vertical axis.
 fn axes(chart: &Chart, panel: &Panel, first: bool) -> Markup {
     let (right, floor) = (LEFT + panel_width(chart), TOP + HEIGHT);
     let middle = (LEFT + right) / 2.0;
@@ -151,9 +153,9 @@ fn axes(chart: &Chart, panel: &Panel, first: bool) -> Markup {
 }
 
 fn line(chart: &Chart, i: usize, series: &Series) -> Markup {
-    let dots: Vec<&Dot> = series.points.iter().filter(|dot| dot.of.mean.is_finite()).collect();
+    let dots: Vec<&Dot> = series.points.iter().filter(|dot| dot.value.mean.is_finite()).collect();
     let way = dots.iter().enumerate().map(|(k, dot)| {
-        format!("{}{:.2} {:.2}", if k == 0 { "M" } else { "L" }, x(chart, dot.x), y(chart, dot.of.mean))
+        format!("{}{:.2} {:.2}", if k == 0 { "M" } else { "L" }, x(chart, dot.x), y(chart, dot.value.mean))
     });
     let way: String = way.collect();
     html! {
@@ -165,22 +167,22 @@ fn line(chart: &Chart, i: usize, series: &Series) -> Markup {
 }
 
 fn mark(chart: &Chart, i: usize, series: &Series, dot: &Dot) -> Markup {
-    let (left, top) = (x(chart, dot.x), y(chart, dot.of.mean));
+    let (left, top) = (x(chart, dot.x), y(chart, dot.value.mean));
     let text = match dot.label.as_str() {
-        "" => format!("{}: {}", series.name, dot.of),
-        label => format!("{}, {label}: {}", series.name, dot.of),
+        "" => format!("{}: {}", series.name, dot.value),
+        label => format!("{}, {label}: {}", series.name, dot.value),
     };
-    let anchor = if chart.x.at(dot.x) > 0.5 { "end" } else { "start" };
+    let anchor = if chart.x.position(dot.x) > 0.5 { "end" } else { "start" };
     html! {
         g class="mark" tabindex="0" role="img" aria-label=(text) {
             title { (text) }
-            @if let Some(half) = dot.of.half_width {
-                @let (high, low) = (y(chart, dot.of.mean + half), y(chart, dot.of.mean - half));
+            @if let Some(half) = dot.value.half_width {
+                @let (high, low) = (y(chart, dot.value.mean + half), y(chart, dot.value.mean - half));
                 path d=(format!("M{left:.2} {high:.2}V{low:.2}m-4 0h8M{:.2} {high:.2}h8", left - 4.0)) {}
             }
             path transform=(format!("translate({left:.2} {top:.2})")) fill="currentColor" d=(marker(i)) {}
             text class="value" visibility="hidden" text-anchor=(anchor) aria-hidden="true"
-                x=(format!("{left:.2}")) y=(format!("{:.2}", top - 10.0)) { (dot.of) }
+                x=(format!("{left:.2}")) y=(format!("{:.2}", top - 10.0)) { (dot.value) }
         }
     }
 }
@@ -199,7 +201,7 @@ fn key(chart: &Chart, i: usize, series: &Series) -> Markup {
     }
 }
 
-/// How far down the labels of the horizontal axis reach when they are set at a slant, which they are if they would touch.
+/// The depth of slanted labels below the horizontal axis; `None` if the labels fit horizontally.
 fn slant(chart: &Chart) -> Option<f64> {
     let ticks = &chart.x.ticks;
     let longest = 7.0 * ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0) as f64;
@@ -207,7 +209,7 @@ fn slant(chart: &Chart) -> Option<f64> {
     (longest > room - 2.0).then(|| 35_f64.to_radians().sin() * longest)
 }
 
-/// How far slanted labels reach beyond the left edge.
+/// The width of slanted labels beyond the left edge.
 fn outside(chart: &Chart) -> f64 {
     let reach = |(value, label): &(f64, String)| {
         35_f64.to_radians().cos() * 7.0 * label.chars().count() as f64 - x(chart, *value)
@@ -220,11 +222,11 @@ fn panel_width(chart: &Chart) -> f64 {
 }
 
 fn x(chart: &Chart, value: f64) -> f64 {
-    LEFT + panel_width(chart) * chart.x.at(value)
+    LEFT + panel_width(chart) * chart.x.position(value)
 }
 
 fn y(chart: &Chart, value: f64) -> f64 {
-    TOP + HEIGHT * (1.0 - chart.y.at(value))
+    TOP + HEIGHT * (1.0 - chart.y.position(value))
 }
 
 fn class(i: usize) -> String {
@@ -240,7 +242,7 @@ fn dash(i: usize) -> &'static str {
     DASHES[i % DASHES.len()]
 }
 
-/// Later lines of one colour get another shape.
+/// The marker of line `i`; later lines of one colour get another shape.
 fn marker(i: usize) -> &'static str {
     MARKERS[(i + i / MARKERS.len()) % MARKERS.len()]
 }

@@ -1,4 +1,4 @@
-//! Benchmarks of criterion as curves: how time grows with each size.
+//! The page of criterion's benchmarks: curves of time against each size.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,11 +14,11 @@ use crate::report::figures::svg::draw;
 use crate::report::record::Sheet;
 use crate::results::mean_interval::MeanInterval;
 
-/// One benchmark: what was timed, at which sizes.
+/// A benchmark: what was timed, and its sizes.
 #[derive(Debug, Clone, PartialEq)]
 struct Timed {
     group: String,
-    /// One of several things that a group times beside each other.
+    /// One of several functions that a group compares.
     function: Option<String>,
     /// `T100-L22` is `[("T", 100), ("L", 22)]`.
     sizes: Vec<(String, f64)>,
@@ -27,7 +27,7 @@ struct Timed {
     time: MeanInterval,
 }
 
-/// The page of all benchmarks in criterion's directory; none if there are none.
+/// The page of all benchmarks in criterion's directory; `None` without benchmarks.
 pub(crate) fn growth(criterion: &Path) -> Option<Markup> {
     let mut all = Vec::new();
     collect(criterion, &mut all);
@@ -42,16 +42,16 @@ pub(crate) fn growth(criterion: &Path) -> Option<Markup> {
     let head = ["what", "sizes", "time"].map(str::to_owned).to_vec();
     let sheet = Sheet { head, rows: all.iter().map(row).collect() };
     Some(html! {
-        p { "Means by criterion, with 95% intervals; made by " code { "cargo bench -p crf-bench" } "." }
+        p { "Means with 95% intervals, measured by criterion: " code { "cargo bench -p crf-bench" } "." }
         @for (group, size, lines) in curves(&all) {
             h2 { (group) " against " (size) }
             @let powers = powers(&size, &lines);
             figure {
                 (draw(&chart(&size, lines), &group))
-                figcaption { "The power of " (size) " by which time grows, from a straight line through the logarithms: " (powers) "." }
+                figcaption { "Time grows with this power of " (size) ", by a straight line through the logarithms: " (powers) "." }
             }
         }
-        h2 { "All of them" }
+        h2 { "All benchmarks" }
         (table(&sheet))
     })
 }
@@ -96,10 +96,10 @@ fn sizes(id: &str) -> Vec<(String, f64)> {
     id.split('-').filter_map(size).collect()
 }
 
-/// A name of a line and its points.
+/// The points of each line by its name.
 type Lines = BTreeMap<String, Vec<(f64, MeanInterval)>>;
 
-/// For each group and each size that takes three values or more while the others stay: the lines along it.
+/// The curves: for each group and each size with at least three values while the others stay the same, the lines along it.
 fn curves(all: &[Timed]) -> Vec<(String, String, Lines)> {
     let mut curves: BTreeMap<(&str, &str), Lines> = BTreeMap::new();
     for timed in all {
@@ -128,20 +128,23 @@ fn powers(size: &str, lines: &Lines) -> String {
     lines.iter().map(power).collect::<Vec<_>>().join("; ")
 }
 
-/// The power of the size with which time grows, by least squares among logarithms.
+/// The power of the size with which time grows, by least squares on logarithms.
 fn slope(points: &[(f64, MeanInterval)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, time)| (x.ln(), time.mean.ln())).collect();
     let n = logs.len() as f64;
-    let (x, y) = (logs.iter().map(|of| of.0).sum::<f64>() / n, logs.iter().map(|of| of.1).sum::<f64>() / n);
-    let products = logs.iter().map(|of| (of.0 - x) * (of.1 - y)).sum::<f64>();
-    products / logs.iter().map(|of| (of.0 - x).powi(2)).sum::<f64>()
+    let (x, y) = (
+        logs.iter().map(|point| point.0).sum::<f64>() / n,
+        logs.iter().map(|point| point.1).sum::<f64>() / n,
+    );
+    let products = logs.iter().map(|(log_size, log_time)| (log_size - x) * (log_time - y)).sum::<f64>();
+    products / logs.iter().map(|(log_size, _)| (log_size - x).powi(2)).sum::<f64>()
 }
 
 fn chart(size: &str, lines: Lines) -> Chart {
-    let milliseconds = |of: MeanInterval| MeanInterval {
-        mean: of.mean / 1e6,
-        half_width: of.half_width.map(|half| half / 1e6),
-        ..of
+    let milliseconds = |time: MeanInterval| MeanInterval {
+        mean: time.mean / 1e6,
+        half_width: time.half_width.map(|half| half / 1e6),
+        ..time
     };
     let series: Vec<Series> = lines
         .into_iter()
@@ -149,12 +152,12 @@ fn chart(size: &str, lines: Lines) -> Chart {
             name,
             points: points
                 .into_iter()
-                .map(|(x, of)| Dot { x, label: format!("{size} = {x}"), of: milliseconds(of) })
+                .map(|(x, time)| Dot { x, label: format!("{size} = {x}"), value: milliseconds(time) })
                 .collect(),
         })
         .collect();
     let dots = || series.iter().flat_map(|series| &series.points);
-    let (x, y) = (range(dots().map(|dot| dot.x)), range(dots().map(|dot| dot.of.mean)));
+    let (x, y) = (range(dots().map(|dot| dot.x)), range(dots().map(|dot| dot.value.mean)));
     Chart {
         x_title: size.to_owned(),
         y_title: "milliseconds".to_owned(),

@@ -1,6 +1,7 @@
-//! HTML pages: one a run, the overview of all runs, growth of time with size, and comparisons with other programs.
+//! HTML pages: one per run, the overview of all runs, growth of time with size, comparisons with other programs.
 //!
-//! `run.rs` is the page of one run; `site.rs` links all of them.
+//! Start with `run.rs`, the page of one run; `site.rs` builds and links all pages from records on disk. Pages need neither
+//! network nor scripts.
 
 pub(crate) mod growth;
 pub(crate) mod overview;

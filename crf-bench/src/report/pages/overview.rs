@@ -1,4 +1,4 @@
-//! The first page of the site: the state of every claim, by paper.
+//! The first page of the site: all claims, by paper.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::report::words::QUICK;
 /// The runs of one paper.
 type Papers<'a> = BTreeMap<&'a str, Vec<&'a Finished>>;
 
-/// All claims by paper, and the way to everything else. Quick runs stand by themselves, since they judge nothing.
+/// The first page: all claims by paper, and links to all other pages. Quick runs are listed apart, since they judge nothing.
 pub(crate) fn overview(runs: &[Finished]) -> Markup {
     let (quick, full): (Vec<&Finished>, Vec<&Finished>) = runs.iter().partition(|run| run.record.quick);
     html! {
         p {
-            "Runs: " (runs.len()) ". " a href="growth.html" { "Time and how it grows" } ", "
-            a href="peers.html" { "beside other toolkits" } "."
+            "Runs: " (runs.len()) ". " a href="growth.html" { "Growth of time" } ", "
+            a href="peers.html" { "comparison with other toolkits" } "."
         }
         @if !full.is_empty() { (part(&by_paper(&full), "")) }
         @if !quick.is_empty() {
@@ -49,14 +49,11 @@ fn name_of(paper: &str) -> &str {
     }
 }
 
-/// A table of papers with the numbers of their claims, and then all claims; names of places begin with `prefix`.
+/// A table of papers with the numbers of their claims, then all claims; anchors begin with `prefix`.
 fn part(papers: &Papers<'_>, prefix: &str) -> Markup {
     let quick = !prefix.is_empty();
-    let head = if quick {
-        ["claims seen", "unseen", "skipped"]
-    } else {
-        ["claims that hold", "fail", "were skipped"]
-    };
+    let head =
+        if quick { ["claims seen", "unseen", "skipped"] } else { ["claims that hold", "fail", "skipped"] };
     html! {
         (totals(papers, prefix, head))
         @for (i, (paper, runs)) in papers.iter().enumerate() {
@@ -111,14 +108,14 @@ fn totals(papers: &Papers<'_>, prefix: &str, head: [&str; 3]) -> Markup {
     }
 }
 
-/// The way from the first page to the page of a run.
+/// The link from the first page to the page of a run.
 fn link(name: &Path) -> String {
     let steps = name.components().map(|step| encoded(&step.as_os_str().to_string_lossy()));
     let steps: Vec<String> = steps.collect();
     format!("{RUNS}/{}/index.html", steps.join("/"))
 }
 
-/// A step of a path as addresses spell it.
+/// A step of a path, percent-encoded.
 fn encoded(step: &str) -> String {
     let spelled = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),

@@ -1,4 +1,4 @@
-//! What `cargo xtask compare --json` measured, as a page.
+//! The page of comparisons with other programs, as `cargo xtask compare --json` measures them.
 
 use std::fs;
 use std::path::Path;
@@ -9,18 +9,18 @@ use serde_json::Value;
 use super::run::table;
 use crate::report::record::Sheet;
 
-/// The page of all comparisons in a directory of JSON files; none if there are none.
+/// The page of all comparisons in a directory of JSON files; `None` without any.
 pub(crate) fn peers(directory: &Path) -> Option<Markup> {
     let mut files: Vec<_> =
         fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).collect();
     files.sort();
     let read = |path: &Path| serde_json::from_str::<Value>(&fs::read_to_string(path).ok()?).ok();
     let found: Vec<Value> = files.iter().filter_map(|path| read(path)).collect();
-    let found: Vec<&Value> = found.iter().filter(|of| of["tables"].is_array()).collect();
-    (!found.is_empty()).then(|| html! { @for of in found { (comparison(of)) } })
+    let found: Vec<&Value> = found.iter().filter(|value| value["tables"].is_array()).collect();
+    (!found.is_empty()).then(|| html! { @for value in found { (comparison(value)) } })
 }
 
-fn comparison(of: &Value) -> Markup {
+fn comparison(measured: &Value) -> Markup {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64() {
@@ -38,17 +38,17 @@ fn comparison(of: &Value) -> Markup {
     };
     html! {
         p {
-            (text(&of["model"])) " model, " (text(&of["iterations"])) " iterations or epochs, best of "
-            (text(&of["rounds"])) " rounds; the others are fed from Python."
+            (text(&measured["model"])) " model, " (text(&measured["iterations"])) " iterations or epochs, best of "
+            (text(&measured["rounds"])) " rounds; the other programs get their data from Python."
         }
-        @for part in of["tables"].as_array().into_iter().flatten() {
+        @for part in measured["tables"].as_array().into_iter().flatten() {
             h2 { (text(&part["title"])) }
             (table(&sheet(part)))
         }
     }
 }
 
-/// A number with four digits that count, and no more than four behind the point.
+/// A number with four significant digits, and at most four after the point.
 fn four_digits(x: f64) -> String {
     let before = x.abs().log10().floor() as i32;
     format!("{x:.*}", (3 - before).clamp(0, 4) as usize)

@@ -1,8 +1,12 @@
+//! The page of one run.
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::claims::claim::Outcome;
 use crate::report::record::{Record, Sheet};
-use crate::report::words::{QUICK, word};
+use crate::report::significance::Comparison;
+use crate::report::words::{QUICK, used_all_iterations, word};
+use crate::support::text::plural;
 
 const STYLE: &str = "
 :root{color-scheme:light dark;--paper:#fff;--ink:#222;--soft:#666;--rule:#ddd;--good:#00724f;--bad:#b3261e;--link:#0b57a4}
@@ -25,7 +29,7 @@ figure,tr{break-inside:avoid}h2,h3{break-after:avoid}.wide{overflow:visible}\
 details::details-content{content-visibility:visible;block-size:auto}}
 ";
 
-/// A page of its own; `up` is the way to the index where there is one.
+/// A whole page; `up` is the link to the index, if there is one.
 pub(crate) fn frame(title: &str, up: Option<&str>, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -33,7 +37,7 @@ pub(crate) fn frame(title: &str, up: Option<&str>, content: Markup) -> Markup {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Pages need nothing from anywhere, not even an icon.
+                // Pages load nothing, not even an icon.
                 link rel="icon" href="data:,";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
@@ -46,13 +50,13 @@ pub(crate) fn frame(title: &str, up: Option<&str>, content: Markup) -> Markup {
     }
 }
 
-/// The page of a run; its figure and its config are shown as they are, and files beside it can be downloaded.
+/// The page of a run, with its figure, its config, and links to the files beside it.
 pub fn page(record: &Record, figure: &str, config: &str, up: Option<&str>) -> Markup {
     let content = html! {
         @if let Some(paper) = &record.paper { p.soft { (paper) } }
         @if record.quick { p.note { strong { "A quick run" } ", " (QUICK) "." } }
         @if !record.options.is_empty() {
-            p.note { "Not as its file has it, but with " @for option in &record.options { code { (option) } " " } }
+            p.note { "The file was overridden by " @for option in &record.options { code { (option) } " " } }
         }
         @if let Some(published) = &record.published { p { strong { "In the paper: " } (published) } }
         figure {
@@ -65,7 +69,7 @@ pub fn page(record: &Record, figure: &str, config: &str, up: Option<&str>) -> Ma
         }
         h2 { "Results" }
         p.soft {
-            @if record.trials == 1 { "A single trial, so there are no intervals." }
+            @if record.trials == 1 { "A single trial, without intervals." }
             @else { "Means of " (record.trials) " trials with Student's 95% intervals." }
         }
         (table(&record.results))
@@ -76,27 +80,27 @@ pub fn page(record: &Record, figure: &str, config: &str, up: Option<&str>) -> Ma
         }
         h2 { "How it was run" }
         p {
-            "Seed " (record.seed) ", " (record.trials) " trials, "
+            "Seed " (record.seed) ", " (plural(record.trials as usize, "trial")) ", "
             (format!("{:.1}", record.seconds)) " seconds of work; " (record.hardware.to_string())
             "; toolkit " (record.program) "."
         }
         @if !record.limited.is_empty() {
-            p { "Their limit of iterations ended trainings of " (record.limited.join(", ")) "." }
+            p { (used_all_iterations(&record.limited).join("; ")) "." }
         }
-        p.soft { "Mean seconds of a cell; the data of a trial are shared by all methods." }
+        p.soft { "Mean seconds of a cell, which is one method at one point in one trial; all methods share the data of a trial." }
         (table(&record.times))
         h2 { "Config" }
-        p.soft { "With all defaults spelled out; it runs to the same results." }
+        p.soft { "The file with all defaults spelled out; it runs to the same results." }
         pre tabindex="0" { (config) }
     };
     frame(&record.title, up, content)
 }
 
-/// What stands beside the page of a run.
+/// The files beside the page of a run.
 pub(crate) const FILES: [(&str, &str); 5] = [
     ("results.csv", "means and intervals"),
-    ("results.jsonl", "every cell"),
-    ("timings.jsonl", "how long every cell took"),
+    ("results.jsonl", "results of every cell"),
+    ("timings.jsonl", "times of every cell"),
     ("config.toml", "the experiment with all defaults"),
     ("figure.svg", "the figure"),
 ];
@@ -139,19 +143,19 @@ fn class(outcome: Outcome, quick: bool) -> &'static str {
 fn comparisons(record: &Record) -> Markup {
     let probability = |p: f64| if p < 1e-4 { "< 0.0001".to_owned() } else { format!("{p:.4}") };
     let head =
-        ["point", "metric", "method", "less method", "difference", "p", "p, all at once"].map(str::to_owned);
-    let rows = record.comparisons.iter().map(|of| {
-        let [a, b] = &of.methods;
-        let p = [of.p, of.p_all].map(probability);
-        [&of.point, &of.metric, a, b, &of.difference, &p[0], &p[1]].map(String::clone).to_vec()
+        ["point", "metric", "method", "minus method", "difference", "p", "p, corrected"].map(str::to_owned);
+    let rows = record.comparisons.iter().map(|comparison| {
+        let Comparison { point, metric, methods: [a, b], difference, p, p_all } = comparison;
+        let p = [*p, *p_all].map(probability);
+        [point, metric, a, b, difference, &p[0], &p[1]].map(String::clone).to_vec()
     });
     let sheet = Sheet { head: head.to_vec(), rows: rows.collect() };
     html! {
         details {
-            summary { "Differences of methods, and whether they may be chance" }
+            summary { "Differences of methods, with tests of significance" }
             p.soft {
-                "Student's paired test over trials, in which all methods see the same data; the last column is Holm's "
-                "correction for all " (record.comparisons.len()) " questions."
+                "Student's paired test over trials, in which all methods see the same data. The last column has Holm's "
+                "correction for " (plural(record.comparisons.len(), "comparison")) "."
             }
             (table(&sheet))
         }

@@ -1,3 +1,5 @@
+//! The site of all finished runs.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,15 +12,15 @@ use super::run::{FILES, frame, page};
 use crate::error::{Error, Result};
 use crate::report::record::Record;
 
-/// A finished run and its way below the directory of all runs.
+/// A finished run and its path below the directory of all runs.
 pub(crate) struct Finished {
     pub(crate) name: PathBuf,
     pub(crate) record: Record,
 }
 
-/// Builds the site of all finished runs below `results` and of criterion's benchmarks; returns how many runs there are.
+/// Builds the site of all finished runs below `results` and of criterion's benchmarks; returns the number of runs.
 ///
-/// Without any run nothing is written.
+/// Without runs nothing is written.
 pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<usize> {
     let mut names = Vec::new();
     finished(results, Path::new(""), &mut names);
@@ -37,12 +39,12 @@ pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<usize
         write_run(&results.join(&run.name), run, &out.join(RUNS).join(&run.name))?;
     }
     let (growth, peers) = (growth(criterion), peers(&results.join("peers")));
-    let none = |what: &str, command: &str| html! { p { "There are no " (what) " yet: " code { (command) } " makes them." } };
+    let none = |what: &str, command: &str| html! { p { "There are no " (what) " yet. Make them by " code { (command) } "." } };
     let growth = growth.unwrap_or_else(|| none("benchmarks", "cargo bench -p crf-bench"));
     let compare = "mkdir -p results/peers && cargo xtask compare --json > results/peers/conll2000.json";
     let peers = peers.unwrap_or_else(|| none("comparisons", compare));
-    write(&out.join("growth.html"), frame("Time and how it grows", Some("index.html"), growth))?;
-    write(&out.join("peers.html"), frame("Beside other toolkits", Some("index.html"), peers))?;
+    write(&out.join("growth.html"), frame("Growth of time with size", Some("index.html"), growth))?;
+    write(&out.join("peers.html"), frame("Comparison with other toolkits", Some("index.html"), peers))?;
     write(
         &out.join("index.html"),
         frame("Experiments with conditional random fields", None, overview(&runs)),
@@ -50,11 +52,11 @@ pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<usize
     Ok(runs.len())
 }
 
-/// The file that says that a run is finished.
+/// The file that marks a run as finished.
 pub(crate) const RECORD: &str = "run.json";
 /// The figure of paths against time.
 pub(crate) const TIMES: &str = "times.svg";
-/// Where the pages of runs are.
+/// The directory of the pages of runs.
 pub(crate) const RUNS: &str = "runs";
 
 fn finished(root: &Path, below: &Path, names: &mut Vec<PathBuf>) {
@@ -75,7 +77,7 @@ fn write_run(from: &Path, run: &Finished, to: &Path) -> Result<()> {
     }
     let read = |name: &str| fs::read_to_string(from.join(name)).map_err(Error::io(from.join(name)));
     let up = "../".repeat(run.name.components().count() + 1) + "index.html";
-    // Only runs that asked for paths have this one.
+    // Only runs with paths have this figure.
     let times = fs::read_to_string(from.join(TIMES)).unwrap_or_default();
     let figures = read("figure.svg")? + &times;
     write(&to.join("index.html"), page(&run.record, &figures, &read("config.toml")?, Some(&up)))
