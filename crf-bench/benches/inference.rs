@@ -76,7 +76,8 @@ fn grid(side: u32, labels: u32) -> OwnedPotentials {
     OwnedPotentials::graph(graph, node, &tables, (0..n_edges).collect()).expect("sizes that fit")
 }
 
-/// Ten sweeps over grids of 10 × 10 to 300 × 300, and over one as labels grow: cost is linear in edges.
+/// Ten sweeps over grids of 10 × 10 to 300 × 300, and over one as labels grow: cost is linear in
+/// edges.
 fn messages(c: &mut Criterion) {
     let sizes = [(10, 2), (30, 2), (100, 2), (300, 2), (30, 4), (30, 8), (30, 16), (30, 32)];
     let (max_sweeps, tolerance) = (10, 0.0);

@@ -1,4 +1,5 @@
-//! Paths of selectors as positions and candidates grow: the cost of a round is linear in the non-zeros of both.
+//! Paths of selectors as positions and candidates grow: the cost of a round is linear in the
+//! non-zeros of both.
 
 use std::ops::ControlFlow;
 mod data;
@@ -9,7 +10,8 @@ use crf_select as _; // selectors are named by tag
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use data::corpus;
 
-/// The name of each bench and its settings: all continue until a model has ten features, filters until they have ranked.
+/// The name of each bench and its settings: all continue until a model has ten features, filters
+/// until they have ranked.
 const SELECTORS: [(&str, &str); 8] = [
     ("l1-path", r#"{"type": "l1-path", "most": 10}"#),
     ("grafting", r#"{"type": "grafting", "most": 10}"#),

@@ -1,7 +1,8 @@
 //! Cost of selection paths on robot tag with the 1,200 candidates of Vail (2008), §3.4.1.
 //!
 //! ```text
-//! cargo bench -p crf-bench --bench selection_cost -- SECONDS_OF_PLAY [VALUES_OF_λ] [LAST_λ / λ_0] [PARTS] [SEED]
+//! cargo bench -p crf-bench --bench selection_cost -- \
+//!     SECONDS_OF_PLAY [VALUES_OF_λ] [LAST_λ / λ_0] [PARTS] [SEED]
 //! ```
 //!
 //! The defaults of the optional arguments are 500, 1e-4, `lmcs` and 34; without arguments nothing
@@ -17,7 +18,8 @@
 //! - `f`: the mean-field gain, to 150 features;
 //! - `p`: the gain of the pseudo-likelihood, to 150 features.
 //!
-//! Seconds are processor time on Linux, so that other work on the machine does not matter, and wall-clock time elsewhere.
+//! Seconds are processor time on Linux, so that other work on the machine does not matter, and
+//! wall-clock time elsewhere.
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
 use std::ops::ControlFlow;
@@ -132,7 +134,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if !parts.contains('c') {
         return Ok(());
     }
-    // The last λ alone, from zero weights and over all candidates: by the path's own steps, and by OWL-QN.
+    // The last λ alone, from zero weights and over all candidates: by the path's own steps, and by
+    // OWL-QN.
     let alone = LambdaPath { decay: floor, ..penalties(floor, true) };
     let cold = follow("the last λ alone", &L1Path(alone), &problem)?.path;
     println!("path / the last λ alone: {:.2}", screened / cold);
@@ -155,12 +158,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Processor time of the program on all cores in seconds, as Linux counts it; wall-clock time elsewhere.
+/// Processor time of the program on all cores in seconds, as Linux counts it; wall-clock time
+/// elsewhere.
 fn seconds() -> f64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let processor_time = || {
         let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // The name of the program, in brackets, may have blanks in it; user and system time are the 12th and 13th after it.
+        // The name of the program, in brackets, may have blanks in it; user and system time are the
+        // 12th and 13th after it.
         let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11).map(str::parse::<f64>);
         Some((fields.next()?.ok()? + fields.next()?.ok()?) / 100.0)
     };
@@ -223,8 +228,8 @@ fn follow(
     Ok(Seconds { path, all })
 }
 
-/// Prints the time of an evaluation with the features of points of a path only, and with all candidates: the difference is all that
-/// screening can save.
+/// Prints the time of an evaluation with the features of points of a path only, and with all
+/// candidates: the difference is all that screening can save.
 fn compare_evaluations(
     selector: &dyn Selector,
     problem: &Problem<'_>,

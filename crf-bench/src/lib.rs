@@ -1,7 +1,8 @@
-//! Models from a data file to their use, experiments from a config to a report, and the command line of both.
+//! Models from a data file to their use, experiments from a config to a report, and the command
+//! line of both.
 //!
-//! Learners, inference, selectors, formats and sources live in the crates linked below; this crate knows only their traits
-//! and finds them by their names in configs.
+//! Learners, inference, selectors, formats and sources live in the crates linked below; this crate
+//! knows only their traits and finds them by their names in configs.
 //!
 //! # From a program
 //!
@@ -25,29 +26,34 @@
 //! # Ok::<(), crf_bench::Error>(())
 //! ```
 //!
-//! `examples/train_and_tag.rs` is the same as a program: `cargo run -p crf-bench --example train_and_tag -- train.txt
-//! test.txt model.crf`. [`Trainer::from_toml`] reads a config of `crf train`, [`ModelFile::evaluate_file`] gives [`Scores`],
-//! and [`answer`] runs inference on a single graph.
+//! `examples/train_and_tag.rs` is the same as a program:
+//! `cargo run -p crf-bench --example train_and_tag -- train.txt test.txt model.crf`.
+//! [`Trainer::from_toml`] reads a config of `crf train`, [`ModelFile::evaluate_file`] gives
+//! [`Scores`], and [`answer`] runs inference on a single graph.
 //!
 //! # Experiments
 //!
-//! [`config::load`] reads an experiment file into a [`config::Plan`], [`run`] runs all its cells, and [`Results::summary`]
-//! gives means with intervals. With the feature `report`, `report::Report` judges the claims and shows the results.
+//! [`config::load`] reads an experiment file into a [`config::Plan`], [`run`] runs all its cells,
+//! and [`Results::summary`] gives means with intervals. With the feature `report`, `report::Report`
+//! judges the claims and shows the results.
 //!
-//! A program with plugins of its own calls `cli::main`: its plugins then have the same commands and experiment files as
-//! those of the toolkit. The example `examples/majority` is such a program with one more learner.
+//! A program with plugins of its own calls `cli::main`: its plugins then have the same commands and
+//! experiment files as those of the toolkit. The example `examples/majority` is such a program with
+//! one more learner.
 //!
 //! # Features
 //!
-//! - `terminal` (default): the module `cli` and the binary `crf`, with progress bars; implies `report`.
+//! - `terminal` (default): the module `cli` and the binary `crf`, with progress bars; implies
+//!   `report`.
 //! - `report`: run directories, and the pages and figures of finished runs.
 //!
 //! A program that only trains and uses models needs neither: `default-features = false`.
 //!
 //! # Where to start reading
 //!
-//! `model` trains and uses models; `config` reads files, `experiment` runs them, `results`, `claims` and `report` follow.
-//! `catalogue` explains plugins, `located_toml` gives errors their line and column, `cli` is the command line.
+//! `model` trains and uses models; `config` reads files, `experiment` runs them, `results`,
+//! `claims` and `report` follow. `catalogue` explains plugins, `located_toml` gives errors their
+//! line and column, `cli` is the command line.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(feature = "terminal"),

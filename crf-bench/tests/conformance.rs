@@ -1,5 +1,5 @@
-//! Conformance of all plugins: each has an example that works, is listed, and keeps its promises. A new plugin needs no
-//! test of its own here.
+//! Conformance of all plugins: each has an example that works, is listed, and keeps its promises. A
+//! new plugin needs no test of its own here.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;

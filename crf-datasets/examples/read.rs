@@ -1,7 +1,8 @@
 //! Reads a file of any format and prints how often each label occurs.
 //!
-//! `cargo run -p crf-datasets --example read -- FORMAT FILE`, where FORMAT is the tag of a format, or a table with its
-//! settings: `crfsuite`, `'{type = "csv", symbolic = ["word"]}'`. FILE may be compressed with gzip; `-` is the standard input.
+//! `cargo run -p crf-datasets --example read -- FORMAT FILE`, where FORMAT is the tag of a format,
+//! or a table with its settings: `crfsuite`, `'{type = "csv", symbolic = ["word"]}'`. FILE may be
+//! compressed with gzip; `-` is the standard input.
 use std::collections::BTreeMap;
 use std::path::Path;
 

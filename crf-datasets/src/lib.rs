@@ -1,8 +1,10 @@
-//! Data of experiments: generators of labelled sequences, loaders of recorded data, and file formats.
+//! Data of experiments: generators of labelled sequences, loaders of recorded data, and file
+//! formats.
 //!
-//! A [`crf_core::Source`] loads the training, validation and test data of one trial; everything random in it comes from the
-//! seed it is given. A [`Format`] reads and writes files. Both are plugins: one file per plugin, named after its tag, with
-//! the settings as a struct. Turning observations into features is left to `crf_core::prototypes`.
+//! A [`crf_core::Source`] loads the training, validation and test data of one trial; everything
+//! random in it comes from the seed it is given. A [`Format`] reads and writes files. Both are
+//! plugins: one file per plugin, named after its tag, with the settings as a struct. Turning
+//! observations into features is left to `crf_core::prototypes`.
 //!
 //! Rooms, each of which uses only those above it:
 //!
@@ -13,8 +15,8 @@
 //! - `games`: simulated robots, with the splits of `generators`;
 //! - `wrappers`: sources around other sources.
 //!
-//! Beside them are small helpers that any room may use: `channels.rs`, `labels.rs`, `checks.rs` and `rebuild.rs`, which copies
-//! datasets with other edges or in another order.
+//! Beside them are small helpers that any room may use: `channels.rs`, `labels.rs`, `checks.rs` and
+//! `rebuild.rs`, which copies datasets with other edges or in another order.
 #![forbid(unsafe_code)]
 
 mod channels;

@@ -11,7 +11,8 @@ pub(crate) fn edges_of(shape: Shape<'_>) -> impl Iterator<Item = Edge> {
     })
 }
 
-/// The same sequences with other edges: `edges(i)` gives those of sequence i. All nodes are of one kind.
+/// The same sequences with other edges: `edges(i)` gives those of sequence i. All nodes are of one
+/// kind.
 ///
 /// `schema` has the channels and labels of the data, and the relations of the edges.
 pub(crate) fn with_edges(
@@ -66,7 +67,8 @@ pub(crate) fn single_positions(data: &Dataset) -> Result<Dataset> {
     Ok(out.finish())
 }
 
-/// Appends positions of sequence `i` to the open sequence; labels and symbols that the schema lacks keep their names.
+/// Appends positions of sequence `i` to the open sequence; labels and symbols that the schema lacks
+/// keep their names.
 fn copy(data: &Dataset, i: usize, positions: Range<usize>, out: &mut DatasetBuilder) -> Result<()> {
     let x = data.sequence(i);
     let channels = data.schema().channels();

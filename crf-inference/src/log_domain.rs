@@ -1,4 +1,5 @@
-//! Arithmetic on logarithms: sums of exponentials, and draws from distributions given as log scores.
+//! Arithmetic on logarithms: sums of exponentials, and draws from distributions given as log
+//! scores.
 
 use crf_core::{Label, Rng};
 use rand::RngExt as _;

@@ -1,4 +1,5 @@
-//! Message passing and mean field allocate nothing after the first call, on one thread or on several.
+//! Message passing and mean field allocate nothing after the first call, on one thread or on
+//! several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::alloc::System;

@@ -1,4 +1,5 @@
-//! Gradient evaluations and epochs allocate nothing once everything has been used, on one thread or on several.
+//! Gradient evaluations and epochs allocate nothing once everything has been used, on one thread or
+//! on several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::alloc::System;
@@ -97,7 +98,8 @@ fn steps<'a, O: Objective>(of: impl Fn(&Problem<'a>) -> Result<O> + Sync, encode
             };
             (0..5).filter(|_| step()).count()
         });
-        // A thread that the system kept waiting may come to its first work late, in one of the steps.
+        // A thread that the system kept waiting may come to its first work late, in one of the
+        // steps.
         let place = (std::any::type_name::<O>(), encoded.map.len(), threads);
         assert!(
             clean >= 4,

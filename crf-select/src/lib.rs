@@ -1,24 +1,28 @@
 //! Feature selection: paths of candidate models, small to large.
 //!
-//! A selector emits candidate models and forgets them. [`choose`](crf_core::choose) keeps the best one by data that the selector
-//! never sees, and the learner that a config names trains its features, starting from the selector's weights if there are any. The
-//! learner `as-selected` keeps those weights as they are.
+//! A selector emits candidate models and forgets them. [`choose`](crf_core::choose) keeps the best
+//! one by data that the selector never sees, and the learner that a config names trains its
+//! features, starting from the selector's weights if there are any. The learner `as-selected` keeps
+//! those weights as they are.
 //!
 //! Rooms, each with its plugins:
 //!
 //! - `filters`: scores without training (`mutual-information`, `correlation`, `relief`);
-//! - `forward`: adds the best candidates and trains on (`grafting`, `mean-field-gain`, `forward-wrapper`);
+//! - `forward`: adds the best candidates and trains on (`grafting`, `mean-field-gain`,
+//!   `forward-wrapper`);
 //! - `penalty_path`: minima under ever weaker ℓ1 penalties (`l1-path`, `m-estimator-path`);
 //! - `wrappers`: selectors around selectors (`cross-validated`, `patient`, `shortlist`, `in-part`);
 //! - `baselines`: `none`, `logit-boost`, and the learner `as-selected`.
 //!
-//! They stand on `candidates`, which knows no selector. Its `CandidateObjective` holds the objective over all candidate features:
-//! one pass over the data gives the derivative of every one of them, and few features are trained on few data. Two loops use
-//! it: `penalty_path/lambda_path.rs` and `forward/selection_loop.rs`. Both train small sets of features again and again, each next
-//! to the minimum before, with the curvature learnt so far.
+//! They stand on `candidates`, which knows no selector. Its `CandidateObjective` holds the
+//! objective over all candidate features: one pass over the data gives the derivative of every one
+//! of them, and few features are trained on few data. Two loops use it:
+//! `penalty_path/lambda_path.rs` and `forward/selection_loop.rs`. Both train small sets of features
+//! again and again, each next to the minimum before, with the curvature learnt so far.
 //!
-//! Start with `forward/grafting.rs`, the shortest selector that trains. A new selector is one file and its `mod` and `pub use` lines.
-//! The crate knows no inference and no data source; learners, objectives and optimizers come from crf-learn.
+//! Start with `forward/grafting.rs`, the shortest selector that trains. A new selector is one file
+//! and its `mod` and `pub use` lines. The crate knows no inference and no data source; learners,
+//! objectives and optimizers come from crf-learn.
 //!
 //! ```
 //! use crf_core::Selector;

@@ -123,8 +123,9 @@ impl Chain {
         infer()?;
         let time = seconds(infer) / LENGTH as f64;
         let pairs = (labels * labels) as f64;
-        // Per pair of labels, a multiply-add forward, one backward and one for the sum of edge marginals. Each direction
-        // reads its table, and the sums are read and written once in four steps.
+        // Per pair of labels, a multiply-add forward, one backward and one for the sum of edge
+        // marginals. Each direction reads its table, and the sums are read and written once in four
+        // steps.
         let (flops, bytes) = (6.0 * pairs / time, 20.0 * pairs / time);
         let tables = 3 * labels * labels * size_of::<f64>();
         let (flops_share, bytes_share) = (flops / peak, bytes / read_rate(tables));

@@ -102,7 +102,8 @@ fn wide_comments(texts: &[(&Path, String)]) -> Vec<String> {
     wide
 }
 
-/// Public types that share a name. Every crate may have its `Error`, and plugins of one tag have one name.
+/// Public types that share a name. Every crate may have its `Error`, and plugins of one tag have
+/// one name.
 fn shared_names(texts: &[(&Path, String)]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<(String, bool)>> = BTreeMap::new();
     for (file, text) in texts.iter().filter(|(file, _)| is_source(file)) {

@@ -1,7 +1,7 @@
 //! The commands of `crf`, and the chores of the workspace; `cargo xtask --help` lists them.
 //!
-//! One chore is one file: tests and rules of the workspace, a new plugin, benchmarks. The commands of users forward to
-//! `crf_bench::cli`.
+//! One chore is one file: tests and rules of the workspace, a new plugin, benchmarks. The commands
+//! of users forward to `crf_bench::cli`.
 #![forbid(unsafe_code)]
 
 mod compare;

@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 use crf_bench::cli::terminal;
 use crf_bench::{Error, Kind, Result};
 
-/// Begins a new plugin: its file, its lines in `mod.rs`, and a failing test that says what to fill in.
+/// Begins a new plugin: its file, its lines in `mod.rs`, and a failing test that says what to fill
+/// in.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask new learner margin/coin-toss && cargo fmt && cargo test -p crf-learn coin_toss

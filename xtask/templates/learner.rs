@@ -16,7 +16,8 @@ impl Learner for NewPlugin {
     }
 
     fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
-        // `problem.train` is the encoded dataset and `problem.map` the features: one weight per feature.
+        // `problem.train` is the encoded dataset and `problem.map` the features: one weight per
+        // feature.
         let weights = problem.start_weights()?;
         let model = Box::new(LogLinear::new(problem.map.clone(), weights)?);
         Ok(Fit { model, trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })

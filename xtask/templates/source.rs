@@ -30,7 +30,8 @@ impl Source for NewPlugin {
     }
 
     fn load(&self, _seed: &Seed) -> Result<Splits> {
-        // Every random number comes from `seed.child("…").rng()`, so that a trial is the same whenever it runs.
+        // Every random number comes from `seed.child("…").rng()`, so that a trial is the same
+        // whenever it runs.
         let channels = vec![Channel { name: "copy".to_owned(), kind: ChannelKind::Real }];
         let schema = Arc::new(Schema::chain(channels, Alphabet::new(["a", "b"]))?);
         let part = || -> Result<Dataset> {

@@ -1,4 +1,5 @@
-//! An experiment that is killed at any moment, again and again, ends with the bytes of one that was left alone.
+//! An experiment that is killed at any moment, again and again, ends with the bytes of one that was
+//! left alone.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -73,7 +74,8 @@ fn fifty_kills_change_no_byte() {
         let out = format!("run-{runs}");
         runs += 1;
         assert!(runs < 200, "only {kills} kills in 200 runs");
-        // Until it ends by itself: no kill takes back what is finished, and after the last one it is left alone.
+        // Until it ends by itself: no kill takes back what is finished, and after the last one it
+        // is left alone.
         loop {
             let mut run = start(&place, &out);
             // A xorshift generator: the moment needs no quality, only variety.

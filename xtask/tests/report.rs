@@ -1,4 +1,5 @@
-//! The site of all runs: its links lead somewhere, what people wrote is text, and a browser shows it without complaint.
+//! The site of all runs: its links lead somewhere, what people wrote is text, and a browser shows
+//! it without complaint.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! The manual of a plugin, derived from the plugin itself: its schema, its defaults, and the values it refuses.
+//! The manual of a plugin, derived from the plugin itself: its schema, its defaults, and the values
+//! it refuses.
 
 use crf_core::{Error as CoreError, Plugin};
 use serde_json::Value as Json;

@@ -8,8 +8,8 @@ use crate::results::summary::Summary;
 
 /// The first method of each pair has the better mean, with few exceptions.
 ///
-/// A pair is like a row of a table: not ahead at one point or at several, it is one exception. For comparisons that must be
-/// significant, use `better`.
+/// A pair is like a row of a table: not ahead at one point or at several, it is one exception. For
+/// comparisons that must be significant, use `better`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ahead {
@@ -23,7 +23,8 @@ pub struct Ahead {
     /// The number of pairs that may be exceptions.
     #[serde(default)]
     pub exceptions: usize,
-    /// The points of the sweep, by values of its keys; all points if omitted. A pair must be ahead at each.
+    /// The points of the sweep, by values of its keys; all points if omitted. A pair must be ahead
+    /// at each.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
 }

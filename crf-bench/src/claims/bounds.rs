@@ -18,7 +18,8 @@ macro_rules! bound {
             pub metric: String,
             /// The bound on the mean.
             pub value: f64,
-            /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all points if omitted. The claim must hold at each.
+            /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`;
+            /// all points if omitted. The claim must hold at each.
             #[serde(default, skip_serializing_if = "At::is_empty")]
             pub at: At,
         }

@@ -12,7 +12,8 @@ use crate::config::{ConfigFault, Experiment, KeyPath, same};
 use crate::results::selection_path;
 use crate::results::summary::Summary;
 
-/// A statement about results that can be judged; each kind of claim is one key of a claim's table in the file.
+/// A statement about results that can be judged; each kind of claim is one key of a claim's table
+/// in the file.
 #[typetag::serde]
 pub trait Claim: Debug + Send + Sync {
     /// Rejects names that the experiment does not have, before anything runs.
@@ -60,7 +61,8 @@ impl Serialize for Statement {
     }
 }
 
-/// The points of the sweep that a claim is about: those with these values of its keys; all points if empty.
+/// The points of the sweep that a claim is about: those with these values of its keys; all points
+/// if empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, DeriveDeserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct At(#[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")] pub Table);
@@ -104,7 +106,8 @@ impl Verdict {
         Verdict { outcome: Outcome::Skipped, evidence: why.into() }
     }
 
-    /// The verdict on a claim with parts, all of which must hold; skipped parts do not count unless all are.
+    /// The verdict on a claim with parts, all of which must hold; skipped parts do not count unless
+    /// all are.
     pub fn all(parts: Vec<Verdict>) -> Self {
         let any = |outcome| parts.iter().any(|part: &Verdict| part.outcome == outcome);
         let outcome = [Outcome::Fails, Outcome::Holds].into_iter().find(|&outcome| any(outcome));

@@ -6,7 +6,8 @@ use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
-/// One method is significantly better than another: the 95% interval of their paired difference excludes 0.
+/// One method is significantly better than another: the 95% interval of their paired difference
+/// excludes 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Better {
@@ -16,7 +17,8 @@ pub struct Better {
     pub than: String,
     /// The metric.
     pub metric: String,
-    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all points if omitted. The claim must hold at each.
+    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all
+    /// points if omitted. The claim must hold at each.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
 }
@@ -46,9 +48,9 @@ impl Claim for Better {
     }
 }
 
-/// One method is not significantly worse than another: the 95% interval of their paired difference does not lie entirely on
-/// the worse side. With a single trial there is no interval, and the difference itself decides. With `within`, the
-/// difference of the means decides.
+/// One method is not significantly worse than another: the 95% interval of their paired difference
+/// does not lie entirely on the worse side. With a single trial there is no interval, and the
+/// difference itself decides. With `within`, the difference of the means decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoWorse {
@@ -58,7 +60,8 @@ pub struct NoWorse {
     pub than: String,
     /// The metric.
     pub metric: String,
-    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all points if omitted. The claim must hold at each.
+    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all
+    /// points if omitted. The claim must hold at each.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
     /// The largest difference by which the mean may be worse; the interval decides if omitted.
@@ -102,7 +105,8 @@ pub struct Equal {
     pub other: String,
     /// The metric.
     pub metric: String,
-    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all points if omitted. The claim must hold at each.
+    /// The points of the sweep, by values of its keys, as in `{ "dataset.noise" = 0.4 }`; all
+    /// points if omitted. The claim must hold at each.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
     /// The largest difference of the means.
@@ -145,8 +149,8 @@ fn check(names: &Names<'_>, methods: [(&str, &str); 2], metric: &str, at: &At) -
     names.at(at)
 }
 
-/// Judges the paired difference of two methods at each point by `holds(difference, higher_is_better)`; `note` ends the
-/// evidence.
+/// Judges the paired difference of two methods at each point by
+/// `holds(difference, higher_is_better)`; `note` ends the evidence.
 fn compare(
     summary: &Summary,
     method: &str,

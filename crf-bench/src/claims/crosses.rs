@@ -6,8 +6,8 @@ use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
-/// The curves of two methods cross: their paired difference changes sign, counting only points where its 95% interval
-/// excludes 0.
+/// The curves of two methods cross: their paired difference changes sign, counting only points
+/// where its 95% interval excludes 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crosses {
@@ -17,7 +17,8 @@ pub struct Crosses {
     pub metric: String,
     /// The sweep key along which the curves run.
     pub along: String,
-    /// Values of the other sweep keys. The claim must hold for each combination of the keys that are not given.
+    /// Values of the other sweep keys. The claim must hold for each combination of the keys that
+    /// are not given.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
     /// The number of crossings.

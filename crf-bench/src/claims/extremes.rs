@@ -22,7 +22,8 @@ macro_rules! extreme {
             /// The values of the key at which the means are extreme.
             #[schemars(with = "Vec<serde_json::Value>")]
             pub values: Vec<Value>,
-            /// Values of the other sweep keys. The claim must hold for each combination of the keys that are not given.
+            /// Values of the other sweep keys. The claim must hold for each combination of the keys
+            /// that are not given.
             #[serde(default, skip_serializing_if = "At::is_empty")]
             pub at: At,
         }
@@ -47,7 +48,8 @@ macro_rules! extreme {
 }
 
 extreme!(
-    /// The means of a metric at certain values of a sweep key are lower than at all its other values.
+    /// The means of a metric at certain values of a sweep key are lower than at all its other
+    /// values.
     LowestAt, "lowest-at", sign = 1.0,
     example = r#"
 method = "CRF"
@@ -58,7 +60,8 @@ values = [0.1, 0.2]
 );
 
 extreme!(
-    /// The means of a metric at certain values of a sweep key are higher than at all its other values.
+    /// The means of a metric at certain values of a sweep key are higher than at all its other
+    /// values.
     PeaksAt, "peaks-at", sign = -1.0,
     example = r#"
 method = "CRF"

@@ -6,7 +6,8 @@ use crate::claims::claim::{At, Claim, Names, Verdict};
 use crate::config::ConfigFault;
 use crate::results::summary::Summary;
 
-/// A metric stays the same along a sweep key: its largest and smallest mean differ by at most `within`.
+/// A metric stays the same along a sweep key: its largest and smallest mean differ by at most
+/// `within`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flat {
@@ -16,7 +17,8 @@ pub struct Flat {
     pub metric: String,
     /// The sweep key along which the means are compared.
     pub along: String,
-    /// Values of the other sweep keys. The claim must hold for each combination of the keys that are not given.
+    /// Values of the other sweep keys. The claim must hold for each combination of the keys that
+    /// are not given.
     #[serde(default, skip_serializing_if = "At::is_empty")]
     pub at: At,
     /// The largest difference of two means.

@@ -10,8 +10,8 @@ use crate::results::summary::Summary;
 
 /// Another claim, made about the mean over all values of a sweep key; single values may differ.
 ///
-/// The mean at each value takes the place of a trial: intervals tell how far the mean would move with other values, such as
-/// other data sets.
+/// The mean at each value takes the place of a trial: intervals tell how far the mean would move
+/// with other values, such as other data sets.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeanOver {

@@ -1,8 +1,9 @@
 //! Claims: statements about the results of an experiment, judged after the run.
 //!
-//! A claim is a plugin like a learner: `claim.rs` has the trait, and each other file one kind of claim, or two that mirror
-//! each other. A claim is checked against the names of the experiment before anything runs, and judged by the
-//! [`Summary`] afterwards. It holds, fails, or is skipped if the run omits its points, as quick runs may.
+//! A claim is a plugin like a learner: `claim.rs` has the trait, and each other file one kind of
+//! claim, or two that mirror each other. A claim is checked against the names of the experiment
+//! before anything runs, and judged by the [`Summary`] afterwards. It holds, fails, or is skipped
+//! if the run omits its points, as quick runs may.
 //!
 //! Uses `results` and the errors of `config`; nothing here reads data, trains or prints.
 
@@ -52,8 +53,8 @@ mod testing {
     use super::*;
     use crate::results::summary::MetricColumn;
 
-    /// Methods `A` and `B`, metric `error` (lower is better), three trials around the given means at x = 0,
-    /// 1, 2, …
+    /// Methods `A` and `B`, metric `error` (lower is better), three trials around the given means
+    /// at x = 0, 1, 2, …
     pub(super) fn summary(a: &[f64], b: &[f64]) -> Summary {
         let points = (0..a.len()).map(|x| SweepValues::default().with("x", &toml::Value::from(x as i64)));
         let metrics = vec![MetricColumn { name: "error".into(), higher_is_better: false }];

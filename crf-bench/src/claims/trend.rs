@@ -18,7 +18,8 @@ macro_rules! trend {
             pub metric: String,
             /// The sweep key along which the metric is followed.
             pub along: String,
-            /// Values of the other sweep keys. The claim must hold for each combination of the keys that are not given.
+            /// Values of the other sweep keys. The claim must hold for each combination of the keys
+            /// that are not given.
             #[serde(default, skip_serializing_if = "At::is_empty")]
             pub at: At,
         }
@@ -42,7 +43,8 @@ macro_rules! trend {
 }
 
 trend!(
-    /// A metric falls along a sweep key: the last 95% interval lies below the first, and no step rises significantly.
+    /// A metric falls along a sweep key: the last 95% interval lies below the first, and no step
+    /// rises significantly.
     Falls, "falls", down = true,
     example = r#"
 method = "CRF"
@@ -52,7 +54,8 @@ along = "dataset.noise"
 );
 
 trend!(
-    /// A metric rises along a sweep key: the last 95% interval lies above the first, and no step falls significantly.
+    /// A metric rises along a sweep key: the last 95% interval lies above the first, and no step
+    /// falls significantly.
     Rises, "rises", down = false,
     example = r#"
 method = "HMM"

@@ -1,11 +1,12 @@
 //! The command line `crf`. Behind the feature `terminal`.
 //!
-//! Start with [`main`], which parses the arguments ([`Cli`]) and runs a [`Command`]. Each command is one file in `commands`:
-//! its arguments, its help and its run. `options` holds the options that several commands share, `output` the tables and
-//! summaries that several print.
+//! Start with [`main`], which parses the arguments ([`Cli`]) and runs a [`Command`]. Each command
+//! is one file in `commands`: its arguments, its help and its run. `options` holds the options that
+//! several commands share, `output` the tables and summaries that several print.
 //!
 //! A program with plugins of its own calls [`main`] and offers them beside those of the toolkit.
-//! The command line computes nothing itself: it may use every other room of the crate, and none of them uses it.
+//! The command line computes nothing itself: it may use every other room of the crate, and none of
+//! them uses it.
 
 mod commands;
 mod options;
@@ -17,19 +18,19 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use self::commands::check::CheckArgs;
 use self::commands::convert::ConvertArgs;
 use self::commands::data::DataArgs;
 use self::commands::eval::EvalArgs;
-use self::commands::experiment::ExperimentArgs;
+use self::commands::experiments::check::CheckArgs;
+use self::commands::experiments::experiment::ExperimentArgs;
+use self::commands::experiments::merge::MergeArgs;
+use self::commands::experiments::report::ReportArgs;
+use self::commands::experiments::reproduce::ReproduceArgs;
+use self::commands::experiments::schema::SchemaArgs;
 use self::commands::explain::ExplainArgs;
 use self::commands::infer::InferArgs;
 use self::commands::inspect::InspectArgs;
 use self::commands::list::ListArgs;
-use self::commands::merge::MergeArgs;
-use self::commands::report::ReportArgs;
-use self::commands::reproduce::ReproduceArgs;
-use self::commands::schema::SchemaArgs;
 use self::commands::show::ShowArgs;
 use self::commands::tag::TagArgs;
 use self::commands::train::TrainArgs;
@@ -37,7 +38,8 @@ pub use self::output::table::markdown;
 use crate::error::{Error, Result};
 pub use crate::support::progress;
 
-/// Conditional random fields: train them on labelled sequences and graphs, label new data, compare methods.
+/// Conditional random fields: train them on labelled sequences and graphs, label new data, compare
+/// methods.
 #[derive(Debug, Parser)]
 #[command(name = "crf", version)]
 #[command(after_help = "Examples:
@@ -119,14 +121,14 @@ impl Command {
             Command::Inspect(args) => commands::inspect::run(args, out),
             Command::Convert(args) => commands::convert::run(args, out),
             Command::Infer(args) => commands::infer::run(args, out),
-            Command::Experiment(args) => commands::experiment::run(args, out),
-            Command::Report(args) => commands::report::run(args, out),
-            Command::Reproduce(args) => commands::reproduce::run(args, out),
-            Command::Merge(args) => commands::merge::run(args, out),
+            Command::Experiment(args) => commands::experiments::experiment::run(args, out),
+            Command::Report(args) => commands::experiments::report::run(args, out),
+            Command::Reproduce(args) => commands::experiments::reproduce::run(args, out),
+            Command::Merge(args) => commands::experiments::merge::run(args, out),
             Command::List(args) => commands::list::run(args, out),
             Command::Explain(args) => commands::explain::run(args, out),
-            Command::Schema(SchemaArgs {}) => commands::schema::run(out),
-            Command::Check(args) => commands::check::run(args, out),
+            Command::Schema(SchemaArgs {}) => commands::experiments::schema::run(out),
+            Command::Check(args) => commands::experiments::check::run(args, out),
             Command::Data(args) => commands::data::run(args, out),
             Command::Show(args) => commands::show::run(args, out),
         }

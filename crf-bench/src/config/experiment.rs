@@ -16,7 +16,8 @@ use super::{ConfigFault, Method, SweepValues};
 use crate::claims::claim::{At, Statement};
 use crate::located_toml::ConfigRoot;
 
-/// An experiment file with all defaults filled in: data, methods, metrics, a sweep, and claims about the results.
+/// An experiment file with all defaults filled in: data, methods, metrics, a sweep, and claims
+/// about the results.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -33,8 +34,9 @@ pub struct Experiment {
     #[serde(default = "usual_metrics", deserialize_with = "named_list")]
     #[schemars(with = "Vec<AnyMetric>", default)]
     pub metrics: Vec<Box<dyn Metric>>,
-    /// The metrics that are measured on the test data for every candidate of a method's selector. The first judges the
-    /// candidates; the others, such as numbers of features, tell which feature enters when.
+    /// The metrics that are measured on the test data for every candidate of a method's selector.
+    /// The first judges the candidates; the others, such as numbers of features, tell which feature
+    /// enters when.
     #[serde(default, deserialize_with = "named_list", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<AnyMetric>", default)]
     pub path: Vec<Box<dyn Metric>>,
@@ -42,7 +44,8 @@ pub struct Experiment {
     #[serde(deserialize_with = "named")]
     #[schemars(with = "AnySource")]
     pub dataset: Box<dyn Source>,
-    /// The sweep: keys of the file, each with a list of values. The experiment runs at every combination.
+    /// The sweep: keys of the file, each with a list of values. The experiment runs at every
+    /// combination.
     #[serde(default)]
     #[schemars(with = "Lists")]
     pub sweep: Table,
@@ -100,8 +103,8 @@ pub struct Figure {
     /// The sweep key along the horizontal axis; the first key if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
-    /// The metric whose means are the positions along the horizontal axis, in the order of the key's values; the values
-    /// themselves if omitted.
+    /// The metric whose means are the positions along the horizontal axis, in the order of the
+    /// key's values; the values themselves if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub across: Option<String>,
     /// The metric along the vertical axis; the first metric if omitted.
@@ -120,8 +123,8 @@ pub struct Figure {
     pub log_x: bool,
     /// True for a logarithmic vertical axis, which omits means that are not positive.
     pub log_y: bool,
-    /// Observations whose normal densities are drawn below, one panel each. The metrics `mean of …` and `deviation of …` of
-    /// each must be measured.
+    /// Observations whose normal densities are drawn below, one panel each. The metrics `mean of …`
+    /// and `deviation of …` of each must be measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub densities: Vec<String>,
     /// The paper's own figure or table in words.

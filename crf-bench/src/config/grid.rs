@@ -21,7 +21,8 @@ pub(crate) struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    /// The product of all lists, the first key changing slowest: the values, and the config with these values.
+    /// The product of all lists, the first key changing slowest: the values, and the config with
+    /// these values.
     ///
     /// Every config is read and checked.
     pub(crate) fn points<C: ConfigRoot>(

@@ -1,4 +1,5 @@
-//! The JSON Schema of experiment files, for editors; the parts about plugins come from the plugins' own schemas.
+//! The JSON Schema of experiment files, for editors; the parts about plugins come from the plugins'
+//! own schemas.
 
 use crf_core::Plugin;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -80,7 +81,8 @@ fn feature() -> (String, Value) {
     ("feature".to_owned(), json!({ "anyOf": [{ "enum": ["intercept", "transition", "start"] }, table] }))
 }
 
-/// The schema of any plugin of a kind: its name, or a table with its `type`. A claim is a text and a table below its name.
+/// The schema of any plugin of a kind: its name, or a table with its `type`. A claim is a text and
+/// a table below its name.
 fn of_kind(kind: &Kind) -> Value {
     if kind.name == "claim" {
         let claims = kind.plugins().map(|plugin| (plugin.tag.to_owned(), settings(plugin)));

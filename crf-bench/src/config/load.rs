@@ -1,4 +1,5 @@
-//! Reading an experiment file: presets and defaults are expanded, then the quick table and the command line override it.
+//! Reading an experiment file: presets and defaults are expanded, then the quick table and the
+//! command line override it.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,11 @@ use crate::located_toml::Document;
 use crate::located_toml::merge;
 use crate::located_toml::{ConfigRoot, Refused, try_value};
 
-/// Reads an experiment file; `quick` merges its `quick` table into it, and `settings` override both.
+/// Reads an experiment file; `quick` merges its `quick` table into it, and `settings` override
+/// both.
 ///
-/// All errors that can be found before a run are found here, with their location. The quick variant is always checked.
+/// All errors that can be found before a run are found here, with their location. The quick variant
+/// is always checked.
 pub fn load(file: &Path, quick: bool, settings: &[Override]) -> Result<Plan> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
@@ -86,7 +89,8 @@ pub(crate) fn set<C: ConfigRoot>(config: &Value, setting: &Override) -> Result<V
     })
 }
 
-/// The error for a fault, at the location of its entry: an option, a line of the quick table, or a line of the file.
+/// The error for a fault, at the location of its entry: an option, a line of the quick table, or a
+/// line of the file.
 pub(super) fn located(document: &Document, fault: ConfigFault, quick: bool, settings: &[Override]) -> Error {
     let ConfigFault { path, side, message } = fault;
     let is_set = |setting: &&Override| path.steps().starts_with(setting.path.steps());

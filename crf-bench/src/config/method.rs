@@ -17,7 +17,8 @@ use toml::Value;
 use super::json_schema::{AnyFeature, AnyInference, AnyLearner, AnySelector};
 use super::{ConfigFault, KeyPath};
 
-/// A method: one way to learn and predict. Experiments compare methods, and `crf train` trains a model by one.
+/// A method: one way to learn and predict. Experiments compare methods, and `crf train` trains a
+/// model by one.
 #[derive(Debug, DeriveSerialize, DeriveDeserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
@@ -36,9 +37,9 @@ pub struct Method {
     #[serde(default = "forward_backward", deserialize_with = "named")]
     #[schemars(with = "AnyInference")]
     pub inference: Box<dyn Inference>,
-    /// The decoding: `viterbi`, the most likely labelling, or `posterior`, the most likely label of each position. If
-    /// omitted, `viterbi` under constraints, since labels that are best one by one may break them, and `posterior`
-    /// otherwise.
+    /// The decoding: `viterbi`, the most likely labelling, or `posterior`, the most likely label of
+    /// each position. If omitted, `viterbi` under constraints, since labels that are best one by
+    /// one may break them, and `posterior` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode: Option<Decode>,
     /// The selector that chooses among the features before training.

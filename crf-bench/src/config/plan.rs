@@ -8,7 +8,8 @@ use super::verify;
 use super::{ConfigFault, Experiment, KeyPath, Method, SweepValues};
 use crate::located_toml::ConfigRoot as _;
 
-/// A checked experiment with all points of its sweep: nothing can be wrong with its config any more.
+/// A checked experiment with all points of its sweep: nothing can be wrong with its config any
+/// more.
 #[derive(Debug)]
 pub struct Plan {
     /// The experiment.
@@ -17,7 +18,8 @@ pub struct Plan {
     pub config: Value,
     /// The points of the sweep; one point without settings if there is no sweep.
     pub points: Vec<SweepPoint>,
-    /// True for the quick variant of the file, which shows that everything runs and judges no claim.
+    /// True for the quick variant of the file, which shows that everything runs and judges no
+    /// claim.
     pub quick: bool,
     /// The options of the command line that override the file.
     pub options: Vec<String>,

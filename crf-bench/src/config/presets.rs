@@ -1,4 +1,5 @@
-//! Presets: named pieces of an experiment file, and list elements that are repeated for several values.
+//! Presets: named pieces of an experiment file, and list elements that are repeated for several
+//! values.
 
 use toml::{Table, Value};
 
@@ -66,7 +67,8 @@ fn expand_below(
     Ok(())
 }
 
-/// The elements that an element stands for: the product over its keys with several values, the first changing slowest.
+/// The elements that an element stands for: the product over its keys with several values, the
+/// first changing slowest.
 fn for_each_value(element: Value) -> Vec<Value> {
     let values =
         |table: &Table| table.iter().find_map(|(key, value)| Some((key.clone(), each(value)?.clone())));
@@ -85,7 +87,8 @@ fn each(value: &Value) -> Option<&Vec<Value>> {
     table.get(EACH)?.as_array()
 }
 
-/// The path in the file that a path of the expanded config comes from, if it leads through a named piece.
+/// The path in the file that a path of the expanded config comes from, if it leads through a named
+/// piece.
 pub(super) fn origin(file: &Value, path: &KeyPath) -> Option<KeyPath> {
     let steps = path.steps();
     (0..=steps.len()).rev().find_map(|n| {

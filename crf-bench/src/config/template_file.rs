@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 pub struct TemplateFile {
     /// The file.
     pub file: PathBuf,
-    /// The labels that each attribute is paired with: `all`, as in those programs, or only those `observed` with it.
+    /// The labels that each attribute is paired with: `all`, as in those programs, or only those
+    /// `observed` with it.
     #[serde(default)]
     pub pairs: Pairs,
     /// Attributes that occur less often than this in the training data are dropped; at least 1.
@@ -87,9 +88,9 @@ impl TemplateFile {
 
     /// Reads the file; errors have line and column.
     ///
-    /// A line is a template: for states if it begins with `U`, for transitions if it begins with `B`, for both if it begins
-    /// with `*`. A template without macros is constant. `#` begins a comment at the beginning of a line or after a space;
-    /// elsewhere it belongs to the template.
+    /// A line is a template: for states if it begins with `U`, for transitions if it begins with
+    /// `B`, for both if it begins with `*`. A template without macros is constant. `#` begins a
+    /// comment at the beginning of a line or after a space; elsewhere it belongs to the template.
     pub(super) fn read(&self) -> Result<Templates> {
         let file = self.file.display().to_string();
         let text = std::fs::read_to_string(&self.file).map_err(|error| Error::config(&file, error))?;

@@ -16,7 +16,8 @@ use crate::located_toml::ConfigRoot;
 use crate::located_toml::Document;
 use crate::located_toml::merge;
 
-/// The training of a model, as a file or the options of `crf train` describe it: a method, and the data it is for.
+/// The training of a model, as a file or the options of `crf train` describe it: a method, and the
+/// data it is for.
 #[derive(Debug, Serialize)]
 pub struct Training {
     /// The format of the data.
@@ -58,7 +59,8 @@ impl<'de> Deserialize<'de> for Training {
             };
             if KEYS.contains(known) { &mut frame } else { &mut method }.insert(key, value);
         }
-        // The method first: all its keys are optional, so that its errors are reported whatever else is missing.
+        // The method first: all its keys are optional, so that its errors are reported whatever
+        // else is missing.
         let method = method.try_into().map_err(without_location)?;
         let Frame { format, template, seed, tune } = frame.try_into().map_err(without_location)?;
         Ok(Training { format, template, method, seed, tune })
@@ -129,8 +131,8 @@ impl ConfigRoot for Training {
 impl Training {
     /// Reads a file if there is one, and overrides it by `flags` and then by `settings`.
     ///
-    /// A flag that names a plugin keeps the file's settings of the same plugin. A template file is read and becomes the
-    /// training's features. The key `tune` becomes the candidates.
+    /// A flag that names a plugin keeps the file's settings of the same plugin. A template file is
+    /// read and becomes the training's features. The key `tune` becomes the candidates.
     pub fn load(file: Option<&Path>, flags: &[Override], settings: &[Override]) -> Result<Request> {
         let name = file.map_or("the options".to_owned(), |file| file.display().to_string());
         let text = match file.map(std::fs::read_to_string).transpose() {
@@ -186,8 +188,8 @@ impl Training {
         Ok(Request { training, candidates, templates })
     }
 
-    /// This training as a warm start after another: the features of the latter stay, and its constraints unless this one
-    /// has its own.
+    /// This training as a warm start after another: the features of the latter stay, and its
+    /// constraints unless this one has its own.
     pub(crate) fn after(mut self, before: Training) -> Self {
         self.method.features = before.method.features;
         self.method.constraints = self.method.constraints.or(before.method.constraints);

@@ -54,9 +54,11 @@ pub struct Seconds {
     pub evaluate: f64,
 }
 
-/// Runs the methods that are `missing` on the data of one point and trial, and passes each finished cell to `keep`.
+/// Runs the methods that are `missing` on the data of one point and trial, and passes each finished
+/// cell to `keep`.
 ///
-/// A cell depends only on the config and on its own name: seeds come from names, never from what ran before.
+/// A cell depends only on the config and on its own name: seeds come from names, never from what
+/// ran before.
 pub(crate) fn run_methods(
     plan: &Plan,
     point: usize,
@@ -165,7 +167,8 @@ fn run_method(
     let fit = fit_selected(&problem, &selection.map, start, &*method.learner, &mut run)?;
     seconds.train = selection.seconds + clock.elapsed().as_secs_f64();
     seconds.shared = if is_known { selection.seconds } else { 0.0 };
-    // The report tells once for all cells which trainings used all their iterations, as boosting always does.
+    // The report tells once for all cells which trainings used all their iterations, as boosting
+    // always does.
     if fit.trace.stop == Stop::Diverging {
         tracing::warn!(cell = %name, "training {}", fit.trace.stop);
     }

@@ -1,4 +1,5 @@
-//! Digests: of all that a cell depends on, of the files it reads, and of the program that computes it.
+//! Digests: of all that a cell depends on, of the files it reads, and of the program that computes
+//! it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -46,8 +47,9 @@ pub(crate) fn program_digest() -> Result<Digest> {
 
 /// The digest of all that each cell of a plan depends on, by method, then point, then trial.
 ///
-/// A cell is a function of its data, its method and seeds that come from names: two cells with the same digest have the same
-/// result, whatever else changed in the file. The contents of files that the source of the data names are included.
+/// A cell is a function of its data, its method and seeds that come from names: two cells with the
+/// same digest have the same result, whatever else changed in the file. The contents of files that
+/// the source of the data names are included.
 pub(crate) fn cell_digests(plan: &Plan) -> Result<Vec<Digest>> {
     let experiment = &plan.experiment;
     let json = |value: serde_json::Result<Value>| value.map_err(Error::format("the digest of a cell"));

@@ -10,7 +10,8 @@ use crate::experiment::cell::cell_name;
 use crate::experiment::encoding::encode;
 use crate::public_data::explained;
 
-/// The estimated cost of an experiment, from the data of its first and last points; nothing is trained.
+/// The estimated cost of an experiment, from the data of its first and last points; nothing is
+/// trained.
 #[derive(Debug)]
 pub(crate) struct Cost {
     /// Number of cells.

@@ -1,8 +1,8 @@
 //! The journal of a run: finished cells on disk, from which a run resumes however it ended.
 //!
-//! A journal begins with a magic number and the digest of the program that writes it. Each record is its length, the
-//! beginning of its SHA-256, and the digest and result of one cell. Reading ends at the first record that is incomplete or
-//! damaged; all before it counts.
+//! A journal begins with a magic number and the digest of the program that writes it. Each record
+//! is its length, the beginning of its SHA-256, and the digest and result of one cell. Reading ends
+//! at the first record that is incomplete or damaged; all before it counts.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -48,7 +48,8 @@ pub(crate) struct Before {
 impl Journal {
     /// Opens a journal to append to it, or begins a new one; `code` is the digest of the program.
     ///
-    /// The journal of another build is kept beside it as `journal.old`. A file that is no journal is an error.
+    /// The journal of another build is kept beside it as `journal.old`. A file that is no journal
+    /// is an error.
     pub(crate) fn open(path: &Path, code: &Digest) -> Result<(Self, Before)> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(Error::io(path))?;
@@ -142,7 +143,8 @@ impl JournalContents {
             .ok_or_else(|| Error::config(path.display(), "expected the journal of a run"))
     }
 
-    /// All complete records up to the first that is not; `None` if the head is not that of a journal.
+    /// All complete records up to the first that is not; `None` if the head is not that of a
+    /// journal.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let code = bytes.strip_prefix(&MAGIC)?.first_chunk()?;
         let mut contents = JournalContents { code: *code, cells: Cells::new(), end: HEAD };

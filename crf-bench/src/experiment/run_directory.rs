@@ -35,8 +35,8 @@ pub(crate) struct RunDirectory {
 pub(crate) const JOURNAL: &str = "journal";
 
 impl RunDirectory {
-    /// Opens the directory of a plan, which must be new, empty, or that of an older run. Cells of the plan that the program
-    /// with the digest `code` has finished are taken from its journal.
+    /// Opens the directory of a plan, which must be new, empty, or that of an older run. Cells of
+    /// the plan that the program with the digest `code` has finished are taken from its journal.
     pub(crate) fn open(path: &Path, plan: &Plan, code: &Digest) -> Result<Self> {
         require_run(path)?;
         let digests = cell_digest::cell_digests(plan)?;

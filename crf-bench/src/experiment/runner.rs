@@ -17,7 +17,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// The results of cells in that order. Their indices are set anew, since a journal may be that of an older plan.
+    /// The results of cells in that order. Their indices are set anew, since a journal may be that
+    /// of an older plan.
     pub(crate) fn new(plan: &Plan, cells: Vec<Cell>) -> Self {
         let numbered = cells.into_iter().enumerate().map(|(number, cell)| {
             let (method, point, trial) = cell_coordinates(plan, number);
@@ -78,8 +79,8 @@ pub(crate) fn open_jobs(plan: &Plan, cells: &[Option<Cell>], shard: Shard) -> Ve
     (0..n_jobs).filter(|&job| shard.has(job)).filter(is_open).collect()
 }
 
-/// Runs jobs on several threads and fills in missing cells. `keep` receives each with its index as soon as it is finished;
-/// `done` is called after each job.
+/// Runs jobs on several threads and fills in missing cells. `keep` receives each with its index as
+/// soon as it is finished; `done` is called after each job.
 pub(crate) fn complete(
     plan: &Plan,
     cells: &mut [Option<Cell>],

@@ -14,10 +14,11 @@ use serde::Serialize;
 use crate::config::Method;
 use crate::results::selection_path::PathPoint;
 
-/// The selections on the data of one point and trial: methods with the same selector, features, inference and decoding share
-/// one, and may differ in the learner.
+/// The selections on the data of one point and trial: methods with the same selector, features,
+/// inference and decoding share one, and may differ in the learner.
 ///
-/// The seed of a selection comes from these settings, so that it does not depend on which methods run, or on their order.
+/// The seed of a selection comes from these settings, so that it does not depend on which methods
+/// run, or on their order.
 #[derive(Default)]
 pub(crate) struct SelectionCache {
     known: HashMap<String, Rc<Selection>>,
@@ -39,7 +40,8 @@ pub(crate) struct Selection {
 type Measure<'m> = dyn Fn(&dyn Model) -> Result<Vec<f64>> + 'm;
 
 impl SelectionCache {
-    /// The selection of a method, and true if it was cached. Candidates are measured by `measure`, if given.
+    /// The selection of a method, and true if it was cached. Candidates are measured by `measure`,
+    /// if given.
     pub(crate) fn get_or_select(
         &mut self,
         method: &Method,
@@ -77,7 +79,8 @@ impl SelectionCache {
         Ok((selection, false))
     }
 
-    /// The selection of all features, without running a selector: the only candidate need not be trained twice.
+    /// The selection of all features, without running a selector: the only candidate need not be
+    /// trained twice.
     pub(crate) fn all_features(map: &Arc<FeatureMap>) -> Rc<Selection> {
         Rc::new(Selection { map: map.clone(), start: None, path: Vec::new(), seconds: 0.0 })
     }

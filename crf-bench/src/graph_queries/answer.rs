@@ -13,7 +13,8 @@ pub struct Answer {
     pub log_z_is: Option<Bound>,
     /// The marginals: the probability of each label of each node.
     pub marginals: Option<Vec<Vec<f64>>>,
-    /// The edge marginals, if requested: the probability of each pair of labels; a row per label of the tail.
+    /// The edge marginals, if requested: the probability of each pair of labels; a row per label of
+    /// the tail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edge_marginals: Option<Vec<Vec<Vec<f64>>>>,
     /// The most likely labelling that was found.
@@ -34,7 +35,8 @@ pub struct Answer {
 
 /// Runs an inference on a graph; edge marginals only if requested.
 ///
-/// An algorithm that finds only labellings omits log Z and marginals; a request for edge marginals is then an error.
+/// An algorithm that finds only labellings omits log Z and marginals; a request for edge marginals
+/// is then an error.
 pub fn answer(
     inference: &dyn Inference,
     graph: &mut OwnedPotentials,

@@ -8,7 +8,8 @@ use super::{ConfigFault, KeyOrValue, KeyPath};
 
 /// The root of a config: it can be read, checked, and written again with all defaults.
 pub(crate) trait ConfigRoot: Serialize + DeserializeOwned {
-    /// Checks the settings of every plugin; `config` is the value that was read, for paths of faults.
+    /// Checks the settings of every plugin; `config` is the value that was read, for paths of
+    /// faults.
     fn check(&self, config: &Value) -> Result<(), ConfigFault>;
 
     /// Reads a config; the error is the message of serde, without a location.

@@ -41,7 +41,8 @@ impl Document {
         self.find(path).1
     }
 
-    /// `FILE:LINE:COLUMN` of a key or its value, or of the nearest entry above it if the file omits it.
+    /// `FILE:LINE:COLUMN` of a key or its value, or of the nearest entry above it if the file omits
+    /// it.
     pub(crate) fn location(&self, path: &KeyPath, side: KeyOrValue) -> String {
         let (node, is_exact) = self.find(path);
         let span = if is_exact && side == KeyOrValue::Key { &node.key } else { &node.value };

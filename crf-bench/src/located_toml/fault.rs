@@ -56,7 +56,8 @@ impl ConfigFault {
         ConfigFault::value(path, super::document::one_line(message))
     }
 
-    /// The fault of an error of the plugin at `path`; the path of the wrong setting is found in `config`.
+    /// The fault of an error of the plugin at `path`; the path of the wrong setting is found in
+    /// `config`.
     pub(crate) fn plugin(path: KeyPath, error: &Error, config: &Value) -> Self {
         let setting = match error {
             Error::Setting { key, got, .. } => find_setting(config, &path, key, got),

@@ -35,8 +35,8 @@ impl KeyPath {
         &self.0
     }
 
-    /// The paths that this one stands for in `root`: itself, unless it has a step `*`, which stands for every key that has
-    /// the rest of the path below it.
+    /// The paths that this one stands for in `root`: itself, unless it has a step `*`, which stands
+    /// for every key that has the rest of the path below it.
     pub fn matches(&self, root: &Value) -> Vec<KeyPath> {
         let Some(star) = self.0.iter().position(|step| step == "*") else { return vec![self.clone()] };
         let Some(Value::Table(table)) = KeyPath(self.0[..star].to_vec()).get(root) else { return Vec::new() };

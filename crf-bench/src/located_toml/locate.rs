@@ -6,9 +6,10 @@ use super::KeyPath;
 
 /// The path of the entry that causes an error of deserialization.
 ///
-/// Trait objects lose the path of an error, so it is found by omission: at each level the entry without which the message
-/// changes is the cause, and the search continues inside it until no entry changes the message. For a missing field, the
-/// cause is the table where adding the field changes the message.
+/// Trait objects lose the path of an error, so it is found by omission: at each level the entry
+/// without which the message changes is the cause, and the search continues inside it until no
+/// entry changes the message. For a missing field, the cause is the table where adding the field
+/// changes the message.
 pub(crate) fn locate(root: &Value, message: &str, parse: &dyn Fn(&Value) -> Result<(), String>) -> KeyPath {
     let mut search = Search { root: root.clone(), message, parse };
     let mut path = KeyPath::default();
@@ -40,7 +41,8 @@ impl Search<'_> {
                 return Some(child.clone());
             }
         }
-        // Several children have the same fault: the first is the answer, and the others are removed.
+        // Several children have the same fault: the first is the answer, and the others are
+        // removed.
         children.retain(|child| child != "type");
         for n in 1..children.len() {
             let (fewer, kept) = (without(&children[n - 1..]), without(&children[n..]));

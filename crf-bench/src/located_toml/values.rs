@@ -43,8 +43,8 @@ impl SweepValues {
 }
 
 impl fmt::Display for SweepValues {
-    /// `key = value, key = value`, with values as TOML writes them: part of a cell's seed, so it must never
-    /// change.
+    /// `key = value, key = value`, with values as TOML writes them: part of a cell's seed, so it
+    /// must never change.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (key, value)) in self.0.iter().enumerate() {
             write!(f, "{}{key} = {value}", if i == 0 { "" } else { ", " })?;
@@ -76,7 +76,8 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|value| value as f64))
 }
 
-/// The text of a value in tables and figures: strings without quotes, plugins without settings by their name.
+/// The text of a value in tables and figures: strings without quotes, plugins without settings by
+/// their name.
 pub(crate) fn show(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -5,7 +5,8 @@ use serde::Serialize;
 pub struct Calibration {
     /// Positions by the probability of their predicted label, in equal steps from 0 to 1.
     pub bins: Vec<Bin>,
-    /// The mean absolute difference of confidence and accuracy over the bins, weighted by their counts.
+    /// The mean absolute difference of confidence and accuracy over the bins, weighted by their
+    /// counts.
     pub expected_calibration_error: f64,
 }
 
@@ -21,7 +22,8 @@ pub struct Bin {
 }
 
 impl Calibration {
-    /// The calibration over positions, each the probability of its label and true if it is right, in `n_bins` bins.
+    /// The calibration over positions, each the probability of its label and true if it is right,
+    /// in `n_bins` bins.
     pub fn new(n_bins: usize, positions: impl IntoIterator<Item = (f64, bool)>) -> Self {
         let mut bins = vec![Bin::default(); n_bins];
         let mut total = 0.0;

@@ -35,10 +35,12 @@ struct CandidateScore {
     scores: Vec<f64>,
 }
 
-/// Compares all candidates by cross-validation over whole sequences, and calls `done` after each training.
+/// Compares all candidates by cross-validation over whole sequences, and calls `done` after each
+/// training.
 ///
-/// Each fold is labelled by a model that was trained on the other folds, including the fit of its features; only the names
-/// of labels and symbols are shared. The folds depend on `seed` alone, and are the same for all candidates.
+/// Each fold is labelled by a model that was trained on the other folds, including the fit of its
+/// features; only the names of labels and symbols are shared. The folds depend on `seed` alone, and
+/// are the same for all candidates.
 pub(crate) fn tune(
     candidates: &Candidates,
     data: &Dataset,
@@ -90,7 +92,8 @@ impl Tuning {
         (head, self.candidates.iter().enumerate().map(row).collect())
     }
 
-    /// Notes on keys whose chosen number is the smallest or largest of its list, so that better ones may lie beyond.
+    /// Notes on keys whose chosen number is the smallest or largest of its list, so that better
+    /// ones may lie beyond.
     pub(crate) fn at_the_edge(&self) -> Vec<String> {
         let chosen = &self.candidates[self.best].settings;
         let edge = |(key, value): (&str, &Value)| {
@@ -146,8 +149,8 @@ fn score(
     Ok(by.measure(&context)?)
 }
 
-/// The index of the candidate with the best mean; among equals the one with the larger numbers, which are the stronger
-/// penalties, and then the first.
+/// The index of the candidate with the best mean; among equals the one with the larger numbers,
+/// which are the stronger penalties, and then the first.
 fn best(candidates: &[CandidateScore], higher_is_better: bool) -> usize {
     let quality = |i: usize| match candidates[i].estimate.mean {
         mean if mean.is_nan() => f64::NEG_INFINITY,

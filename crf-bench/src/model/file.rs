@@ -22,7 +22,8 @@ const HEAD: usize = 8 + 4 + 8 + 32;
 
 /// A trained model with all that is needed to use it, in one file.
 ///
-/// [`ModelFile::load`] reads one, [`ModelFile::tag_file`] labels data, [`ModelFile::evaluate_file`] scores a model.
+/// [`ModelFile::load`] reads one, [`ModelFile::tag_file`] labels data, [`ModelFile::evaluate_file`]
+/// scores a model.
 #[derive(Debug)]
 pub struct ModelFile {
     /// The stored contents.

@@ -1,9 +1,10 @@
 //! Models: trained from a data file, stored in one file, and used to label and to evaluate.
 //!
-//! Start with `trainer.rs`, the interface for programs, or `train.rs`, the training behind it and behind `crf train`.
-//! `file.rs` is the model file: the fitted features, the model, the resolved config and the trace, with a checksum; equal
-//! data and configs give equal files. `predict.rs` labels, `scores.rs` and `calibration.rs` evaluate, `cross_validate.rs`
-//! chooses settings, `data_file.rs` reads data with their digest.
+//! Start with `trainer.rs`, the interface for programs, or `train.rs`, the training behind it and
+//! behind `crf train`. `file.rs` is the model file: the fitted features, the model, the resolved
+//! config and the trace, with a checksum; equal data and configs give equal files. `predict.rs`
+//! labels, `scores.rs` and `calibration.rs` evaluate, `cross_validate.rs` chooses settings,
+//! `data_file.rs` reads data with their digest.
 //!
 //! Uses `config`; experiments do not use it, since they store results and no models.
 

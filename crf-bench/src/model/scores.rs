@@ -26,7 +26,8 @@ pub struct Scores {
     pub sequences: usize,
     /// Number of positions with a true label that the model does not know; each is an error.
     pub unknown_labels: usize,
-    /// log p(y | x) of all sequences; −∞ with unknown labels. `None` if the inference finds only labellings.
+    /// log p(y | x) of all sequences; −∞ with unknown labels. `None` if the inference finds only
+    /// labellings.
     pub log_likelihood: Option<f64>,
     /// The scores of each label.
     pub labels: Vec<LabelScores>,

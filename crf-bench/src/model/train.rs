@@ -28,7 +28,8 @@ pub(crate) struct Seconds {
     pub(crate) train: f64,
 }
 
-/// Trains a model. A model to start from passes on its features and labels; `config` must list these features.
+/// Trains a model. A model to start from passes on its features and labels; `config` must list
+/// these features.
 pub(crate) fn train(
     mut config: Training,
     data: Arc<Dataset>,
@@ -73,7 +74,8 @@ pub(crate) fn train(
     let trained = select_and_fit(&problem, &*method.selector, &*method.learner, method.decode(), &mut run)?;
     let mut fit = trained.fit;
     seconds.train = clock.elapsed().as_secs_f64();
-    // The same data and config make the same file, so that times are dropped; the observer has seen them.
+    // The same data and config make the same file, so that times are dropped; the observer has seen
+    // them.
     fit.trace.iterations.iter_mut().for_each(|iteration| iteration.seconds = 0.0);
     let contents = ModelContents {
         features: prepared.features,

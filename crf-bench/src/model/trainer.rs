@@ -114,7 +114,8 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Sets the validation data, for early stopping and selectors; they must have the schema of the training data.
+    /// Sets the validation data, for early stopping and selectors; they must have the schema of the
+    /// training data.
     pub fn validation(mut self, validation: Dataset) -> Self {
         self.validation = Some(Arc::new(validation));
         self

@@ -12,7 +12,8 @@ use super::{DataFile, DataSet, State, content};
 use crate::error::{Error, Result};
 use crate::support::atomic_file::AtomicFile;
 
-/// Downloads the missing and wrong files of a set, and keeps those with the right digest; returns their number.
+/// Downloads the missing and wrong files of a set, and keeps those with the right digest; returns
+/// their number.
 ///
 /// curl does the transport: it knows proxies and certificates and shows its own progress.
 pub(crate) fn get(set: &DataSet, directory: &Path) -> Result<usize> {

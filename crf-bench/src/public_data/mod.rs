@@ -1,8 +1,9 @@
 //! Public data sets: the manifest, the state of local files, and downloads.
 //!
-//! `manifest.toml` lists every set with citation, terms, origin and a SHA-256 per file. `get.rs` downloads a file with curl,
-//! `convert.rs` converts it to the form that its source reads, and nothing is kept that does not have the right digest.
-//! Errors of sources whose files are missing get the command that downloads them ([`explained`]).
+//! `manifest.toml` lists every set with citation, terms, origin and a SHA-256 per file. `get.rs`
+//! downloads a file with curl, `convert.rs` converts it to the form that its source reads, and
+//! nothing is kept that does not have the right digest. Errors of sources whose files are missing
+//! get the command that downloads them ([`explained`]).
 
 mod convert;
 mod get;
@@ -115,7 +116,8 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     Ok(plain)
 }
 
-/// The error of a source; if a file of a public set is missing, the file and, on a second line, the command that downloads it.
+/// The error of a source; if a file of a public set is missing, the file and, on a second line, the
+/// command that downloads it.
 pub(crate) fn explained(error: crf_core::Error, source: &dyn Source) -> crf_core::Error {
     let Ok(config) = serde_json::to_value(source) else { return error };
     let sets = Manifest::ours().sets;

@@ -1,10 +1,12 @@
 //! The report of a finished run: result files, figures and pages. Behind the feature `report`.
 //!
-//! Start with [`Report`], which writes all files of one run. `result_files.rs` writes the numbers, `figures` draws SVG, `pages`
-//! writes HTML, `significance.rs` tests differences of methods, and `words.rs` holds the texts that pages and terminal
-//! share. `record.rs` is a finished run as JSON: the site of all runs is built from records alone, without any plugin.
+//! Start with [`Report`], which writes all files of one run. `result_files.rs` writes the numbers,
+//! `figures` draws SVG, `pages` writes HTML, `significance.rs` tests differences of methods, and
+//! `words.rs` holds the texts that pages and terminal share. `record.rs` is a finished run as JSON:
+//! the site of all runs is built from records alone, without any plugin.
 //!
-//! The same results give the same bytes, except in files about times. Pages need neither network nor scripts.
+//! The same results give the same bytes, except in files about times. Pages need neither network
+//! nor scripts.
 
 mod figures;
 mod pages;

@@ -41,7 +41,8 @@ pub struct Record {
     pub comparisons: Vec<Comparison>,
     /// Total seconds of work.
     pub seconds: f64,
-    /// The methods with trainings that used all their iterations, with the number of such trainings.
+    /// The methods with trainings that used all their iterations, with the number of such
+    /// trainings.
     #[serde(default)]
     pub limited: Vec<String>,
     /// The machine.

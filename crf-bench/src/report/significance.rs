@@ -45,8 +45,8 @@ pub(crate) fn comparisons(summary: &Summary) -> Vec<Comparison> {
     all
 }
 
-/// Holm's correction: the k-th smallest of n p-values is multiplied by n − k + 1, and none becomes smaller than the one
-/// before it.
+/// Holm's correction: the k-th smallest of n p-values is multiplied by n − k + 1, and none becomes
+/// smaller than the one before it.
 fn holm(all: &mut [Comparison]) {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[a].p.total_cmp(&all[b].p));
@@ -79,7 +79,8 @@ mod tests {
             [0.11, 0.512, 0.909, 0.311],
             [0.50, 0.10, 0.30, 0.90],
         ]));
-        // t = mean / (deviation / √n) = −0.0105 / (0.001291 / 2) = −16.27 with three degrees of freedom.
+        // t = mean / (deviation / √n) = −0.0105 / (0.001291 / 2) = −16.27 with three degrees of
+        // freedom.
         assert!((all[0].p - 0.000505).abs() < 2e-5, "{all:?}");
         assert!((all[0].p_all - 3.0 * all[0].p).abs() < 1e-12 && all[1].p > 0.9, "{all:?}");
         assert!(all[1].p_all <= 1.0 && all[2].p_all >= all[0].p_all);

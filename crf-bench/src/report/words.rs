@@ -7,7 +7,8 @@ use crate::claims::claim::Outcome;
 use crate::config::show;
 use crate::results::summary::MetricColumn;
 
-/// The methods with trainings that used all their iterations, each with the number of such trainings: `MLE (3 of 3)`.
+/// The methods with trainings that used all their iterations, each with the number of such
+/// trainings: `MLE (3 of 3)`.
 pub(crate) fn limited(report: &Report<'_>) -> Vec<String> {
     let methods = report.summary.methods.iter().enumerate().filter_map(|(method, name)| {
         let cells = || report.results.cells.iter().filter(move |cell| cell.method == method);

@@ -12,7 +12,8 @@ pub struct MeanInterval {
     pub mean: f64,
     /// The standard deviation of a single trial; `None` with fewer than two trials.
     pub deviation: Option<f64>,
-    /// Half the width of the interval; `None` with fewer than two trials or numbers that are not finite.
+    /// Half the width of the interval; `None` with fewer than two trials or numbers that are not
+    /// finite.
     pub half_width: Option<f64>,
     /// Number of trials.
     pub trials: usize,
@@ -57,7 +58,8 @@ impl MeanInterval {
         self.low() > other.high()
     }
 
-    /// The mean without its interval, with the decimals that the interval leaves certain; a dash for NaN.
+    /// The mean without its interval, with the decimals that the interval leaves certain; a dash
+    /// for NaN.
     pub fn short(&self) -> String {
         if self.mean.is_nan() {
             return "–".to_owned();

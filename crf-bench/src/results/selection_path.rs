@@ -21,10 +21,11 @@ const BASIN: f64 = 0.02;
 
 /// The columns that summarise a path, beside the metrics of the final model.
 ///
-/// For the first metric of the path: `best`, its best value; `size`, the number of features of the first candidate with that
-/// value; `basin`, the difference between the largest and the smallest number of features among candidates within 0.02 of
-/// it. For each other metric: `entry`, the number of features of the first candidate for which it is above 0, or one more
-/// than the largest candidate has if there is none.
+/// For the first metric of the path: `best`, its best value; `size`, the number of features of the
+/// first candidate with that value; `basin`, the difference between the largest and the smallest
+/// number of features among candidates within 0.02 of it. For each other metric: `entry`, the
+/// number of features of the first candidate for which it is above 0, or one more than the largest
+/// candidate has if there is none.
 pub(crate) fn columns(metrics: &[Box<dyn Metric>]) -> Vec<MetricColumn> {
     let Some((first, others)) = metrics.split_first() else { return Vec::new() };
     let column = |name: String, higher_is_better| MetricColumn { name, higher_is_better };

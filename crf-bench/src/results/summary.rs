@@ -71,7 +71,8 @@ impl Summary {
         MeanInterval::from_trials(self.values(method, point, metric))
     }
 
-    /// The mean of the paired differences of two methods: they share the data of each trial, so most noise cancels.
+    /// The mean of the paired differences of two methods: they share the data of each trial, so
+    /// most noise cancels.
     pub fn difference(&self, method: usize, than: usize, point: usize, metric: usize) -> MeanInterval {
         let pairs = self.values(method, point, metric).iter().zip(self.values(than, point, metric));
         MeanInterval::from_trials(&pairs.map(|(a, b)| a - b).collect::<Vec<f64>>())
@@ -95,7 +96,8 @@ impl Summary {
         (0..self.points.len()).filter(|&point| self.points[point].matches(at)).collect()
     }
 
-    /// The points at `at` as lines along one key: one line for each combination of the other settings.
+    /// The points at `at` as lines along one key: one line for each combination of the other
+    /// settings.
     ///
     /// Numbers ascend along a line; other values keep the order of the file.
     pub fn lines(&self, along: &str, at: &Table) -> Vec<Line> {

@@ -60,7 +60,8 @@ impl AtomicFile {
         self.commit()
     }
 
-    /// Replaces the target by the complete file, and waits until it and its new name are on the disk.
+    /// Replaces the target by the complete file, and waits until it and its new name are on the
+    /// disk.
     pub(crate) fn commit_synced(self, file: &File) -> Result<()> {
         if self.temporary.is_none() {
             return Ok(());

@@ -19,7 +19,8 @@ pub fn bar(title: &str, length: usize) -> ProgressBar {
     bar
 }
 
-/// A status line on standard error for work of unknown length; hidden unless standard error is a terminal.
+/// A status line on standard error for work of unknown length; hidden unless standard error is a
+/// terminal.
 pub fn line(message: &str) -> ProgressBar {
     let line = BARS.add(ProgressBar::new_spinner());
     line.set_style(
@@ -29,7 +30,8 @@ pub fn line(message: &str) -> ProgressBar {
     line
 }
 
-/// Sends logs to standard error: warnings, with `-v` each step, with `-vv` each iteration, or as RUST_LOG selects.
+/// Sends logs to standard error: warnings, with `-v` each step, with `-vv` each iteration, or as
+/// RUST_LOG selects.
 pub fn log(verbosity: u8) {
     let level = ["warn", "info", "debug"][usize::from(verbosity.min(2))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));

@@ -11,10 +11,11 @@ use crate::error::{Error, Result};
 /// The outcome of a job: its answer, an error, or a panic.
 type Outcome<T> = std::result::Result<Result<T>, Box<dyn Any + Send>>;
 
-/// Runs jobs `0..n_jobs` on `threads` threads, and calls `done` after each; the answers are in the order of jobs.
+/// Runs jobs `0..n_jobs` on `threads` threads, and calls `done` after each; the answers are in the
+/// order of jobs.
 ///
-/// A job that is itself parallel has a share of the threads. The first job that fails, in the order of jobs, ends the run
-/// with its error; a panic resumes in the caller.
+/// A job that is itself parallel has a share of the threads. The first job that fails, in the order
+/// of jobs, ends the run with its error; a panic resumes in the caller.
 pub(crate) fn in_parallel<T: Send>(
     n_jobs: usize,
     threads: NonZeroUsize,
@@ -39,8 +40,8 @@ pub(crate) fn in_parallel<T: Send>(
             done();
         }
     };
-    // One pool per worker: with one shared pool, work stealing would add the time of other jobs to a job's time, and
-    // more jobs than workers would be in memory.
+    // One pool per worker: with one shared pool, work stealing would add the time of other jobs to
+    // a job's time, and more jobs than workers would be in memory.
     let pools = (0..workers).map(|worker| {
         let share = threads.get() / workers + usize::from(worker < threads.get() % workers);
         rayon::ThreadPoolBuilder::new().num_threads(share).build().map_err(Error::format("threads"))

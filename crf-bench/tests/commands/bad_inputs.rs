@@ -1,4 +1,5 @@
-//! Every mistake has one message that says where it is, and an exit code: 2 for options and configs, 1 otherwise.
+//! Every mistake has one message that says where it is, and an exit code: 2 for options and
+//! configs, 1 otherwise.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -1,4 +1,5 @@
-//! Constraints from the options, from a file and from the model: in training, and in what is labelled after it.
+//! Constraints from the options, from a file and from the model: in training, and in what is
+//! labelled after it.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! `crf infer`: graphs in, answers out, held against enumeration; and one message for every mistake.
+//! `crf infer`: graphs in, answers out, held against enumeration; and one message for every
+//! mistake.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -48,7 +49,8 @@ impl Instance {
     }
 }
 
-/// Two chains, a star of nodes with different numbers of labels, a cycle, a square with a diagonal, and a lone node.
+/// Two chains, a star of nodes with different numbers of labels, a cycle, a square with a diagonal,
+/// and a lone node.
 fn instances() -> Vec<Instance> {
     vec![
         Instance::draw("chain", &[3; 5], &[(0, 1), (1, 2), (2, 3), (3, 4)], &[]),
@@ -237,7 +239,8 @@ fn a_program_may_ask_one_by_one() {
     assert!(child.wait().expect("it ends").success());
 }
 
-/// Runs a line on some input; it must print `printed` answers and then fail with this message and code.
+/// Runs a line on some input; it must print `printed` answers and then fail with this message and
+/// code.
 fn refused(options: &str, input: &str, printed: usize, code: i32, message: &str) {
     let output =
         crf(&PLACE, &format!("infer {options}")).write_stdin(input).output().expect("the program runs");

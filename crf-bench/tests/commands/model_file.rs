@@ -1,4 +1,5 @@
-//! A model file is read back whole or refused: cut, flipped, foreign, newer, and as version 1 left it.
+//! A model file is read back whole or refused: cut, flipped, foreign, newer, and as version 1 left
+//! it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,8 +8,9 @@ use crate::workbench::directory;
 use crf_bench::ModelFile;
 use crf_core::{Decode, Query};
 
-/// A model of the workbench's `train.crfsuite`, trained with `--seed 7 --set learner.l2=1 --set learner.stop.iterations=5`. It is never
-/// written again: a new version of the format gets a golden file of its own.
+/// A model of the workbench's `train.crfsuite`, trained with
+/// `--seed 7 --set learner.l2=1 --set learner.stop.iterations=5`. It is never written again: a new
+/// version of the format gets a golden file of its own.
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/golden/model-v1.crf")
 }

@@ -1,4 +1,5 @@
-//! Template files of CRF++ and Wapiti, from an option and from a config, and every way to get one wrong.
+//! Template files of CRF++ and Wapiti, from an option and from a config, and every way to get one
+//! wrong.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -43,7 +43,8 @@ pub(crate) fn write(place: &Path, files: &[(&str, &str)]) {
     files.iter().for_each(|(name, text)| std::fs::write(place.join(name), text).expect("a file"));
 }
 
-/// Runs a line that must be refused, and compares its message, its exit code, and that it leaves no `new.crf`.
+/// Runs a line that must be refused, and compares its message, its exit code, and that it leaves no
+/// `new.crf`.
 pub(crate) fn refused(place: &Path, line: &str, code: i32, message: &str) {
     let output = crf(place, line).output().expect("the program runs");
     assert_eq!(

@@ -83,7 +83,8 @@ impl Learner for Guess {
     }
 }
 
-/// Proposes the first feature, the first two, and so on, and counts a smaller objective for fewer of them.
+/// Proposes the first feature, the first two, and so on, and counts a smaller objective for fewer
+/// of them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct FirstFeatures {

@@ -1,4 +1,5 @@
-//! Data sets are fetched, verified, converted and put into place; whatever is wrong leaves nothing behind.
+//! Data sets are fetched, verified, converted and put into place; whatever is wrong leaves nothing
+//! behind.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

@@ -1,4 +1,5 @@
-//! The toolkit's descriptions of itself: plugins with their settings, the schema of experiments, and costs.
+//! The toolkit's descriptions of itself: plugins with their settings, the schema of experiments,
+//! and costs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! A run that ends early, or whose file changes, goes on with what is finished; parts of it join to the same bytes.
+//! A run that ends early, or whose file changes, goes on with what is finished; parts of it join to
+//! the same bytes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

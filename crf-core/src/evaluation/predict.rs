@@ -91,7 +91,8 @@ pub fn predict(
     })
 }
 
-/// Calls `answer` with the potentials of every sequence, on all threads; an error names its sequence.
+/// Calls `answer` with the potentials of every sequence, on all threads; an error names its
+/// sequence.
 pub(crate) fn for_each_sequence<A: Send>(
     bound: &dyn BoundModel,
     encoded: &EncodedDataset,

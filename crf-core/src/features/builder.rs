@@ -2,7 +2,8 @@ use crate::features::prototype::Prototype;
 use crate::features::prototypes::{First, One};
 use crate::features::spec::{FeatureSpec, Features, Link, Pairs};
 
-/// Lists of features in Rust, as configs write them: `Features::new().intercept().transition().state(Value::default())`.
+/// Lists of features in Rust, as configs write them:
+/// `Features::new().intercept().transition().state(Value::default())`.
 impl Features {
     /// No features.
     pub fn new() -> Self {
@@ -34,8 +35,8 @@ impl Features {
         self.with(Link::Transition(None), Box::new(of))
     }
 
-    /// Ties the functions of the last entry only to labels that occur with them in the training data:
-    /// `pairs = "observed"`.
+    /// Ties the functions of the last entry only to labels that occur with them in the training
+    /// data: `pairs = "observed"`.
     pub fn observed(mut self) -> Self {
         if let Some(last) = self.0.last_mut() {
             last.pairs = Pairs::Observed;

@@ -11,8 +11,9 @@ use crate::plugin::{NameOr, Named, name_or, named_option};
 /// ```
 /// use crf_core::{Features, Link};
 ///
-/// let features: Features =
-///     serde_json::from_str(r#"["intercept", {"state": "value"}, {"transition": {"type": "lag", "of": "equals"}}]"#)?;
+/// let features: Features = serde_json::from_str(
+///     r#"["intercept", {"state": "value"}, {"transition": {"type": "lag", "of": "equals"}}]"#,
+/// )?;
 /// assert_eq!(features.0[2].link, Link::Transition(None));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

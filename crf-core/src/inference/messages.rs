@@ -10,7 +10,8 @@ use crate::inference::scratch::Scratch;
 /// notation of Liao et al. (2007):
 ///
 /// ```text
-/// λ_{n→k}(y_n) ∝ exp(node(n, y_n)) Π_{j ≠ k} μ_{j→n}(y_n)       μ_{k→n}(y_n) ∝ Σ_{y_k} exp(table(y_k, y_n)) λ_{k→n}(y_k)
+/// λ_{n→k}(y_n) ∝ exp(node(n, y_n)) Π_{j ≠ k} μ_{j→n}(y_n)
+/// μ_{k→n}(y_n) ∝ Σ_{y_k} exp(table(y_k, y_n)) λ_{k→n}(y_k)
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Messages {

@@ -134,8 +134,9 @@ impl<'a> EdgeScores<'a> {
         Tables { values, starts, of_edge: EdgeTables::Each(of_edge), version: Tables::new_version() }
     }
 
-    /// Adds `step(k)` to the weight of each transition feature `k` that `to` has on the edges of sequence `i`, and subtracts
-    /// it from those that `from` has; calls `changed` with each of these features and the change of its weight.
+    /// Adds `step(k)` to the weight of each transition feature `k` that `to` has on the edges of
+    /// sequence `i`, and subtracts it from those that `from` has; calls `changed` with each of
+    /// these features and the change of its weight.
     pub fn shift(
         &mut self,
         i: usize,

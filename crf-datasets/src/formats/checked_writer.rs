@@ -103,7 +103,8 @@ impl<'a> CheckedWriter<'a> {
         }
     }
 
-    /// Refuses a name that holds one of the given characters; `others` says which format can hold it.
+    /// Refuses a name that holds one of the given characters; `others` says which format can hold
+    /// it.
     pub(crate) fn refuse_chars(
         &self,
         i: usize,

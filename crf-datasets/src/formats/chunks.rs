@@ -84,7 +84,8 @@ impl dyn Format + '_ {
     }
 }
 
-/// The next chunk, with at least `min_filled` lines that are not blank; one without lines at the end of the text.
+/// The next chunk, with at least `min_filled` lines that are not blank; one without lines at the
+/// end of the text.
 fn next_chunk(
     boundary: ChunkBoundary,
     lines_before: usize,

@@ -15,18 +15,18 @@ use crate::text::lines::{Line, Lines};
 
 /// Columns of symbols with one line per position, as in the CoNLL shared tasks.
 ///
-/// A blank line ends a sequence. Every line has the same number of columns. Each column is a channel of symbols,
-/// except the last one if it is the label.
+/// A blank line ends a sequence. Every line has the same number of columns. Each column is a
+/// channel of symbols, except the last one if it is the label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conll {
-    /// Names of all columns except the label's. If empty, they are those of the model, or without a model `column1`,
-    /// `column2`, …, as many as the first line has.
+    /// Names of all columns except the label's. If empty, they are those of the model, or without a
+    /// model `column1`, `column2`, …, as many as the first line has.
     pub columns: Vec<String>,
     /// True if the last column is the label.
     pub label: bool,
-    /// Name in the label column that stands for an unknown label. If empty, only TAB-separated files can hold unknown
-    /// labels.
+    /// Name in the label column that stands for an unknown label. If empty, only TAB-separated
+    /// files can hold unknown labels.
     pub unknown: String,
     /// Separator between columns: `whitespace` or `tab`.
     pub separator: Separator,

@@ -20,8 +20,8 @@ use crate::text::lines::Lines;
 
 /// Table with a header line and one row per position: CSV, or TSV with `separator = "\t"`.
 ///
-/// Every column is a channel of numbers unless a setting says otherwise. Fields may be in double quotes.
-/// With a model, columns are found by their names and may be in any order.
+/// Every column is a channel of numbers unless a setting says otherwise. Fields may be in double
+/// quotes. With a model, columns are found by their names and may be in any order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Csv {
@@ -30,7 +30,8 @@ pub struct Csv {
     /// Column that identifies the sequence: adjacent rows with the same value are one sequence. If
     /// omitted, the whole table is one sequence.
     pub sequence: Option<String>,
-    /// Column of labels, in which an empty field is an unknown label. If empty, the table has no labels.
+    /// Column of labels, in which an empty field is an unknown label. If empty, the table has no
+    /// labels.
     pub label: String,
     /// Columns of symbols.
     pub symbolic: Vec<String>,

@@ -103,7 +103,8 @@ impl<'a> DatasetSink<'a> {
         self.n_open
     }
 
-    /// Closes the open sequence as a chain, even one without positions, and emits the batch if it is full.
+    /// Closes the open sequence as a chain, even one without positions, and emits the batch if it
+    /// is full.
     pub(crate) fn end_chain(&mut self, weight: f64) -> Result<ControlFlow<()>> {
         if self.n_open > 1 && self.relations.number(NEXT) != Some(0) {
             let known = self.known_relations();

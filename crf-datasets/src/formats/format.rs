@@ -11,8 +11,8 @@ use crate::text::input::{Text, open};
 
 /// File format of labelled sequences: reads a text into datasets, and writes a dataset as text.
 ///
-/// All formats take both kinds of line end, a byte order mark and a last line without end. Columns in
-/// messages count bytes from 1, except where columns have names.
+/// All formats take both kinds of line end, a byte order mark and a last line without end. Columns
+/// in messages count bytes from 1, except where columns have names.
 #[typetag::serde(tag = "type")]
 pub trait Format: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
@@ -20,9 +20,10 @@ pub trait Format: Debug + Send + Sync {
 
     /// Reads sequences and passes them to `emit` as datasets.
     ///
-    /// With a schema, symbols and labels are looked up in it: unknown labels become foreign ones, unknown
-    /// symbols an index past the end. Sequences then come in batches of at least `batch` positions, except
-    /// the last one. Without a schema alphabets grow with what is read, and everything comes as one dataset.
+    /// With a schema, symbols and labels are looked up in it: unknown labels become foreign ones,
+    /// unknown symbols an index past the end. Sequences then come in batches of at least `batch`
+    /// positions, except the last one. Without a schema alphabets grow with what is read, and
+    /// everything comes as one dataset.
     fn read(
         &self,
         text: Text<'_>,
@@ -36,7 +37,8 @@ pub trait Format: Debug + Send + Sync {
         ChunkBoundary::Nowhere
     }
 
-    /// The same format for data without labels, and the setting that asks for it as a user would type it.
+    /// The same format for data without labels, and the setting that asks for it as a user would
+    /// type it.
     ///
     /// `None` if the format, with its present settings, reads data without labels.
     fn without_labels(&self) -> Option<(&'static str, Box<dyn Format>)> {
@@ -50,7 +52,8 @@ pub trait Format: Debug + Send + Sync {
 }
 
 impl dyn Format + '_ {
-    /// Reads a whole file as one dataset; its alphabets are those of the schema, or grow with what is read.
+    /// Reads a whole file as one dataset; its alphabets are those of the schema, or grow with what
+    /// is read.
     pub fn read_file(&self, path: &Path, schema: Option<&Arc<Schema>>) -> Result<Dataset> {
         let mut all = None;
         let name = path.display().to_string();

@@ -21,16 +21,18 @@ use crate::rebuild::edges_of;
 use crate::text::input::Text;
 use crate::text::lines::{Line, Lines};
 
-/// One JSON object per line and sequence: `{"x": [{"attribute": 1.5}, ["other"]], "y": ["label", null]}`.
+/// One JSON object per line and sequence:
+/// `{"x": [{"attribute": 1.5}, ["other"]], "y": ["label", null]}`.
 ///
-/// Each position of `x` is an object of attributes with their values, or a list of attributes with the value 1
-/// each; values of a repeated attribute add up. `y` has one label per position, `null` for an unknown one, and
-/// may be omitted. `weight` is the weight of the sequence, 1 if omitted. The attributes are the bag
-/// channel `attributes`.
+/// Each position of `x` is an object of attributes with their values, or a list of attributes with
+/// the value 1 each; values of a repeated attribute add up. `y` has one label per position, `null`
+/// for an unknown one, and may be omitted. `weight` is the weight of the sequence, 1 if omitted.
+/// The attributes are the bag channel `attributes`.
 ///
-/// `edges` makes the sequence a graph: `[[0, 1], [1, 4, "skip"]]` has an edge from the first position to
-/// the second and one of the relation `skip` from the second to the fifth. Edges that name no relation have the relation
-/// `next`; a repeated edge counts twice. A sequence without `edges` is a chain, also in a file with graphs.
+/// `edges` makes the sequence a graph: `[[0, 1], [1, 4, "skip"]]` has an edge from the first
+/// position to the second and one of the relation `skip` from the second to the fifth. Edges that
+/// name no relation have the relation `next`; a repeated edge counts twice. A sequence without
+/// `edges` is a chain, also in a file with graphs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Jsonl {}
@@ -152,7 +154,8 @@ impl Format for Jsonl {
     }
 }
 
-/// Attributes of a position, each once with the sum of its values: readers of JSON keep only one of two equal keys.
+/// Attributes of a position, each once with the sum of its values: readers of JSON keep only one of
+/// two equal keys.
 fn summed(for_each: impl FnOnce(&mut dyn FnMut(u32, f64))) -> Vec<(u32, f64)> {
     let mut indices = HashMap::new();
     let mut bag = Vec::<(u32, f64)>::new();

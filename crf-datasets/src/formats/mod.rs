@@ -1,9 +1,9 @@
 //! File formats (plugins): `conll`, `crfsuite`, `csv` and `jsonl`.
 //!
-//! Start with `format.rs`, the trait, then `conll.rs`. A format reads checked lines (room `text`), passes labels and values to
-//! `dataset_sink.rs`, which builds the datasets, and asks `checked_writer.rs` to refuse data that it cannot hold.
-//! `chunks.rs` reads a long text on all cores. Everything that a user can get wrong is an error that names file, line and
-//! column.
+//! Start with `format.rs`, the trait, then `conll.rs`. A format reads checked lines (room `text`),
+//! passes labels and values to `dataset_sink.rs`, which builds the datasets, and asks
+//! `checked_writer.rs` to refuse data that it cannot hold. `chunks.rs` reads a long text on all
+//! cores. Everything that a user can get wrong is an error that names file, line and column.
 //!
 //! A new format is one file with a struct of its settings, and its `mod` line here.
 

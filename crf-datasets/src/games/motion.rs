@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::checks::{not_negative, positive};
 use crate::games::plane::{Area, Vector};
 
-/// Motion of holonomic robots, which move in any direction at once, with bounded speed and acceleration.
+/// Motion of holonomic robots, which move in any direction at once, with bounded speed and
+/// acceleration.
 ///
-/// The desired speed of a robot is the largest from which it can still stop at its target: min(v, √(2ad), d per frame) at the
-/// distance d. Each frame brings its velocity nearer to the desired one by at most a per second.
+/// The desired speed of a robot is the largest from which it can still stop at its target: min(v,
+/// √(2ad), d per frame) at the distance d. Each frame brings its velocity nearer to the desired one
+/// by at most a per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Motion {
@@ -21,9 +23,11 @@ pub struct Motion {
     pub diameter: f64,
     /// Distance between centres below which robots turn aside, in mm.
     pub aside_from: f64,
-    /// Distance below which all of the approaching velocity is turned aside, in mm; below `aside_from`.
+    /// Distance below which all of the approaching velocity is turned aside, in mm; below
+    /// `aside_from`.
     pub aside_at: f64,
-    /// Standard deviation of the error of a movement, as a fraction of the movement. 0 disables errors.
+    /// Standard deviation of the error of a movement, as a fraction of the movement. 0 disables
+    /// errors.
     pub slip: f64,
 }
 
@@ -65,8 +69,8 @@ impl Motion {
         way.direction() * self.speed.min((2.0 * self.acceleration * distance).sqrt()).min(rate * distance)
     }
 
-    /// Velocity of a robot that avoids others: the nearer they are, the more of the approaching velocity is turned
-    /// aside.
+    /// Velocity of a robot that avoids others: the nearer they are, the more of the approaching
+    /// velocity is turned aside.
     pub(crate) fn around(
         &self,
         desired: Vector,
@@ -88,9 +92,11 @@ impl Motion {
         velocity.at_most(self.speed)
     }
 
-    /// Moves all robots for one frame, with velocities as close to the desired ones as the acceleration allows.
+    /// Moves all robots for one frame, with velocities as close to the desired ones as the
+    /// acceleration allows.
     ///
-    /// Robots that touch are pushed apart and lose the approaching velocity. At the edge of the area they stop.
+    /// Robots that touch are pushed apart and lose the approaching velocity. At the edge of the
+    /// area they stop.
     pub(crate) fn step(&self, bodies: &mut [Body], desired: &[Vector], area: Area, rate: f64, rng: &mut Rng) {
         for (body, &desired) in bodies.iter_mut().zip(desired) {
             body.velocity += (desired - body.velocity).at_most(self.acceleration / rate);

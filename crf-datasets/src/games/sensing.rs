@@ -11,11 +11,13 @@ use crate::games::plane::Vector;
 
 /// Cameras that track robots, after the system that Vail 2008 describes in §2.1.3.
 ///
-/// An image is `latency` frames old when it has been processed, the locations in it are noisy, and sometimes a
-/// marker is not found for some frames. A Kalman filter with constant velocity tracks each robot. Its prediction for the
-/// present is the location that behaviours know and that is recorded.
+/// An image is `latency` frames old when it has been processed, the locations in it are noisy, and
+/// sometimes a marker is not found for some frames. A Kalman filter with constant velocity tracks
+/// each robot. Its prediction for the present is the location that behaviours know and that is
+/// recorded.
 ///
-/// The thesis prints no numbers: all are ours. Its filter is an extended one because it also tracks orientations.
+/// The thesis prints no numbers: all are ours. Its filter is an extended one because it also tracks
+/// orientations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sensing {
@@ -112,7 +114,8 @@ impl Track {
     }
 }
 
-/// Kalman filter of location and velocity (Kalman 1960); x and y are independent with the same covariance.
+/// Kalman filter of location and velocity (Kalman 1960); x and y are independent with the same
+/// covariance.
 #[derive(Debug, Clone, Copy)]
 struct KalmanFilter {
     at: Vector,
@@ -126,7 +129,8 @@ impl KalmanFilter {
         KalmanFilter { at, velocity: Vector::ZERO, covariance: [0.0; 3] }
     }
 
-    /// Prediction step: P ← F P Fᵀ + Q for F = [1 s; 0 1] and an acceleration that is constant for a step and white between steps.
+    /// Prediction step: P ← F P Fᵀ + Q for F = [1 s; 0 1] and an acceleration that is constant for
+    /// a step and white between steps.
     fn predict(&mut self, s: f64, agility: f64) {
         self.at += self.velocity * s;
         let [p, c, v] = self.covariance;
@@ -151,8 +155,8 @@ mod tests {
 
     use super::*;
 
-    /// After exact steps without acceleration, a filter with an uninformative start must agree with the least-squares fit of
-    /// a straight line, which is computed by hand.
+    /// After exact steps without acceleration, a filter with an uninformative start must agree with
+    /// the least-squares fit of a straight line, which is computed by hand.
     #[test]
     fn a_filter_that_expects_no_acceleration_fits_a_line_by_least_squares() {
         let mut filter = KalmanFilter { covariance: [1e9, 0.0, 1e9], ..KalmanFilter::at_rest(Vector::ZERO) };

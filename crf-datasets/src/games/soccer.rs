@@ -14,23 +14,27 @@ use crate::games::sensing::Sensing;
 use crate::games::soccer::simulation::{PlayerRole, SoccerGame};
 use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Robot soccer with changing roles; the label is the role of one player (after Vail 2008, chapter 4).
+/// Robot soccer with changing roles; the label is the role of one player (after Vail 2008, chapter
+/// 4).
 ///
-/// Two teams of holonomic robots play, blue towards +x. Each position is a frame, and a sequence is a game. The real channels
-/// `blue1.x`, `blue1.y`, …, `yellow1.x`, … and `ball.x`, `ball.y` are locations in mm from the centre of the field. The label
-/// is the role of `blue1`:
+/// Two teams of holonomic robots play, blue towards +x. Each position is a frame, and a sequence is
+/// a game. The real channels `blue1.x`, `blue1.y`, …, `yellow1.x`, … and `ball.x`, `ball.y` are
+/// locations in mm from the centre of the field. The label is the role of `blue1`:
 ///
-/// - `attacker`: has the ball and dribbles, passes or shoots, or is the robot of its team nearest to a ball to be won;
+/// - `attacker`: has the ball and dribbles, passes or shoots, or is the robot of its team nearest
+///   to a ball to be won;
 /// - `receiver`: the ball is on its way to the robot, which meets it;
 /// - `supporter`: goes where a pass could reach it;
 /// - `marker`: stays between an opponent and the ball;
 /// - `defender`: stays between the ball and its own goal.
 ///
-/// The last player of each team keeps the goal. Roles are assigned every `plan` seconds and when the owner of the ball
-/// changes, to both teams by the same rule. The behaviour of the other robots carries much information about a role, and there
-/// are many of them: relations between all objects make many candidate features, of which few matter.
+/// The last player of each team keeps the goal. Roles are assigned every `plan` seconds and when
+/// the owner of the ball changes, to both teams by the same rule. The behaviour of the other robots
+/// carries much information about a role, and there are many of them: relations between all objects
+/// make many candidate features, of which few matter.
 ///
-/// The games of RoboCup 2007 that the thesis uses are not public. All rules and numbers except those of the field are ours.
+/// The games of RoboCup 2007 that the thesis uses are not public. All rules and numbers except
+/// those of the field are ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Soccer {
@@ -56,7 +60,8 @@ pub struct Soccer {
     pub friction: f64,
     /// Mean of the exponential time for which a robot holds the ball before it kicks, in seconds.
     pub hold: f64,
-    /// Mean of the exponential time that an opponent near the ball needs to win it, in seconds; above 0.
+    /// Mean of the exponential time that an opponent near the ball needs to win it, in seconds;
+    /// above 0.
     pub tackle: f64,
     /// Distance from the goal within which robots shoot, in mm.
     pub shoot: f64,

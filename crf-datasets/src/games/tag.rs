@@ -16,23 +16,27 @@ use crate::generators::support::splits::{Size, SplitSizes};
 
 /// Robots that play tag; the label is the robot that is the seeker (Vail 2008, §2.1.3 and §2.7).
 ///
-/// Three holonomic robots move on a field. Each position is a frame, and a sequence is a game. The real channels `robot1.x`,
-/// `robot1.y`, … are their locations in mm from the centre; the label is the name of the seeker. The seeker chases the nearest
-/// other robot. When the gap between their bodies is below `reach`, that robot becomes the seeker, brakes and stands still for
-/// `pause`, and the old seeker chooses a target as the passive robots do. Passive robots go from target to target, chosen by
-/// `scheme`. They turn aside for each other and for a seeker that stands still, but not for a seeker that chases them.
+/// Three holonomic robots move on a field. Each position is a frame, and a sequence is a game. The
+/// real channels `robot1.x`, `robot1.y`, … are their locations in mm from the centre; the label is
+/// the name of the seeker. The seeker chases the nearest other robot. When the gap between their
+/// bodies is below `reach`, that robot becomes the seeker, brakes and stands still for `pause`, and
+/// the old seeker chooses a target as the passive robots do. Passive robots go from target to
+/// target, chosen by `scheme`. They turn aside for each other and for a seeker that stands still,
+/// but not for a seeker that chases them.
 ///
-/// In a frame the locations are observed first. Then the behaviours run, in random order; then the label is recorded; then all
-/// robots move. A tagged robot becomes the seeker when its behaviour runs next, so a hand-over shows in the first
-/// or in the second frame in which the robots are near each other, as in the thesis.
+/// In a frame the locations are observed first. Then the behaviours run, in random order; then the
+/// label is recorded; then all robots move. A tagged robot becomes the seeker when its behaviour
+/// runs next, so a hand-over shows in the first or in the second frame in which the robots are near
+/// each other, as in the thesis.
 ///
-/// `motion = { slip = 0.05 }` and `sensing = {}` simulate real robots, to study how models transfer from
-/// simulation. Movements are then imperfect, and behaviours and data have only the locations that the tracker estimates.
+/// `motion = { slip = 0.05 }` and `sensing = {}` simulate real robots, to study how models transfer
+/// from simulation. Movements are then imperfect, and behaviours and data have only the locations
+/// that the tracker estimates.
 ///
-/// Deviations. The thesis prints neither speeds nor accelerations, nor the rule by which robots avoid each other: `motion`
-/// is ours. So are `arrival`, `margin`, `inset`, and the random `dwell` at targets, without which the hourglass can
-/// fall into a cycle without any hand-over. In the thesis robots tag "within 4 cm"; we read this as the gap between bodies of
-/// 20 cm.
+/// Deviations. The thesis prints neither speeds nor accelerations, nor the rule by which robots
+/// avoid each other: `motion` is ours. So are `arrival`, `margin`, `inset`, and the random `dwell`
+/// at targets, without which the hourglass can fall into a cycle without any hand-over. In the
+/// thesis robots tag "within 4 cm"; we read this as the gap between bodies of 20 cm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tag {
@@ -54,8 +58,8 @@ pub struct Tag {
     pub dwell: f64,
     /// Minimum distance of unconstrained targets from the edges, in mm.
     pub margin: f64,
-    /// Minimum distance of unconstrained targets from the seeker, in mm. The sum with `margin` is at most half of the shorter
-    /// side of the field.
+    /// Minimum distance of unconstrained targets from the seeker, in mm. The sum with `margin` is
+    /// at most half of the shorter side of the field.
     pub clearance: f64,
     /// Distance of the corners of the hourglass from the edges, in mm.
     pub inset: f64,
@@ -75,8 +79,9 @@ pub struct Tag {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetScheme {
-    /// Corners (−, −), (+, −), (−, +), (+, +) in turn. If the seeker is in the quadrant of the next corner, the target is
-    /// the corner furthest from the seeker, and the order continues from there.
+    /// Corners (−, −), (+, −), (−, +), (+, +) in turn. If the seeker is in the quadrant of the next
+    /// corner, the target is the corner furthest from the seeker, and the order continues from
+    /// there.
     Hourglass,
     /// Anywhere except near the seeker.
     Unconstrained,

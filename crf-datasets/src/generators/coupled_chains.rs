@@ -16,18 +16,20 @@ use crate::generators::support::splits::{Size, SplitSizes};
 
 /// Two coupled chains of motion states and spatial contexts (after Liao et al. 2007, figure 2).
 ///
-/// Each step has a node of the kind `state` and a node of the kind `context`, joined by the relation `state-context`. The
-/// chains run along the relations `next-state` and `next-context`, so the graph has cycles. In the order of positions all
-/// states come first. Both nodes of a step have the same observations: the real channels `state1`, `state2`, … and
-/// `context1`, …, one for each label of the same name. A channel is 1 if its label is the true one and 0 otherwise, plus
-/// normal noise. The length of a sequence is its number of steps, each with two nodes.
+/// Each step has a node of the kind `state` and a node of the kind `context`, joined by the
+/// relation `state-context`. The chains run along the relations `next-state` and `next-context`, so
+/// the graph has cycles. In the order of positions all states come first. Both nodes of a step have
+/// the same observations: the real channels `state1`, `state2`, … and `context1`, …, one for each
+/// label of the same name. A channel is 1 if its label is the true one and 0 otherwise, plus normal
+/// noise. The length of a sequence is its number of steps, each with two nodes.
 ///
-/// Contexts are a Markov chain that keeps its label or moves to any other. Every state belongs to one context, in turn. A
-/// state stays, or a new one is drawn: with probability `agreement` one that belongs to the present context, and
-/// otherwise one that does not.
+/// Contexts are a Markov chain that keeps its label or moves to any other. Every state belongs to
+/// one context, in turn. A state stays, or a new one is drawn: with probability `agreement` one
+/// that belongs to the present context, and otherwise one that does not.
 ///
-/// The recordings of the paper (Subramanya et al. 2006) are not public. The numbers of labels are those of the paper
-/// (stationary, walking, running, driving, up and down stairs; indoors, outdoors, vehicle), everything else is ours.
+/// The recordings of the paper (Subramanya et al. 2006) are not public. The numbers of labels are
+/// those of the paper (stationary, walking, running, driving, up and down stairs; indoors,
+/// outdoors, vehicle), everything else is ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoupledChains {

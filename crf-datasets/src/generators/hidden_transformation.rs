@@ -10,12 +10,14 @@ use crate::generators::support::draws::{binary_labels, indicator, sign};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Numbers that inform about the label through one threshold or one power only (after Vail 2008, §3.1.3).
+/// Numbers that inform about the label through one threshold or one power only (after Vail 2008,
+/// §3.1.3).
 ///
-/// Binary labels follow a first-order Markov chain. The channels `x1`, `x2`, … lie between −1 and 1 with the densities
-/// p(x | y) ∝ exp(±strength/2 · g(x)), plus for label 1: the log-odds of label 1 are strength · g(x) and a constant. So
-/// g is strongly relevant, and other thresholds or powers are weakly relevant, the less the less they resemble it.
-/// Selection among many candidates, such as `{ type = "threshold", at = [-0.8, -0.6, …] }` or
+/// Binary labels follow a first-order Markov chain. The channels `x1`, `x2`, … lie between −1 and 1
+/// with the densities p(x | y) ∝ exp(±strength/2 · g(x)), plus for label 1: the log-odds of label 1
+/// are strength · g(x) and a constant. So g is strongly relevant, and other thresholds or powers
+/// are weakly relevant, the less the less they resemble it. Selection among many candidates, such
+/// as `{ type = "threshold", at = [-0.8, -0.6, …] }` or
 /// `{ type = "power", degrees = [1, 2, 3, 4] }`, should find it.
 ///
 /// The thesis asks the question but has no data for it; the distribution is ours.
@@ -88,7 +90,8 @@ impl HiddenTransformation {
         SplitSizes { train: self.train, holdout: self.holdout, test: self.test }
     }
 
-    /// Draws an observation for a label by rejection: a uniform number is kept with a probability proportional to its density.
+    /// Draws an observation for a label by rejection: a uniform number is kept with a probability
+    /// proportional to its density.
     fn observe(&self, sign: f64, rng: &mut Rng) -> f64 {
         loop {
             let x = rng.random_range(-1.0..=1.0);

@@ -7,15 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::generators::support::grid::{Grid, Potts};
 
-/// Ising grids with random fields and couplings, on which inference is easy or hard (Wainwright et al. 2005).
+/// Ising grids with random fields and couplings, on which inference is easy or hard (Wainwright et
+/// al. 2005).
 ///
-/// p(y) ∝ exp(Σ_n field_n s_n + Σ_uv coupling_uv s_u s_v), where s is −1 for the label `minus` and 1 for
-/// `plus`. All fields and couplings are drawn uniformly. A node has its field in the channel `field`, the coupling
-/// of the edge from its left neighbour in the channel `right`, and that of the edge from its upper neighbour in `down`; 0 if
-/// there is no such edge. Edges have the relations `right` and `down`. Labels are drawn by Gibbs sampling.
+/// p(y) ∝ exp(Σ_n field_n s_n + Σ_uv coupling_uv s_u s_v), where s is −1 for the label `minus` and
+/// 1 for `plus`. All fields and couplings are drawn uniformly. A node has its field in the channel
+/// `field`, the coupling of the edge from its left neighbour in the channel `right`, and that of
+/// the edge from its upper neighbour in `down`; 0 if there is no such edge. Edges have the
+/// relations `right` and `down`. Labels are drawn by Gibbs sampling.
 ///
-/// The true model is log-linear: since s = 2 (y = plus) − 1 and s_u s_v = 2 (y_u = y_v) − 1, the value of `field` has the
-/// weight 2 for the label `plus`, and the channel of a relation has the weight 2 for pairs of equal labels.
+/// The true model is log-linear: since s = 2 (y = plus) − 1 and s_u s_v = 2 (y_u = y_v) − 1, the
+/// value of `field` has the weight 2 for the label `plus`, and the channel of a relation has the
+/// weight 2 for pairs of equal labels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IsingGrid {
@@ -45,7 +48,8 @@ pub struct IsingGrid {
 pub enum Signs {
     /// Neighbours tend to be equal: couplings from 0 to `coupling`.
     Attractive,
-    /// Some neighbours tend to be equal and some to differ (frustration): couplings from −`coupling` to `coupling`.
+    /// Some neighbours tend to be equal and some to differ (frustration): couplings from
+    /// −`coupling` to `coupling`.
     Mixed,
 }
 

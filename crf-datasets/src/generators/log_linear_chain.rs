@@ -14,16 +14,18 @@ use crate::labels::numbered;
 
 /// Sequences of a log-linear chain with known weights (Lafferty, McCallum & Pereira 2001, eq. 1).
 ///
-/// The observations are drawn first, the real channels `x0`, `x1`, …, and then the labels from
-/// p(y | x) ∝ exp(Σ_t Σ_g W(g, y_t) x_tg + Σ_t A(y_{t−1}, y_t)) by backward filtering and forward sampling. A model with
-/// the features `transition` and `{ state = "value" }` can represent the true weights, so the distance of learnt weights to
-/// them can be measured. [`LogLinearChain::weights`] returns the true weights by the names of the model's features, as the
-/// learner `fixed` takes them.
+/// The observations are drawn first, the real channels `x0`, `x1`, …, and then the labels from p(y
+/// | x) ∝ exp(Σ_t Σ_g W(g, y_t) x_tg + Σ_t A(y_{t−1}, y_t)) by backward filtering and forward
+/// sampling. A model with the features `transition` and `{ state = "value" }` can represent the
+/// true weights, so the distance of learnt weights to them can be measured.
+/// [`LogLinearChain::weights`] returns the true weights by the names of the model's features, as
+/// the learner `fixed` takes them.
 ///
-/// Weights are normal and then centred: those of a channel sum to 0 over the labels, those of transitions over all pairs. This
-/// changes no probability. The centred weights are the shortest of all weights with these probabilities, the only
-/// ones that a learner with a small l2 penalty can find. They depend on the settings alone, not on the seed of the trial: every
-/// trial and every size of data has the same true weights.
+/// Weights are normal and then centred: those of a channel sum to 0 over the labels, those of
+/// transitions over all pairs. This changes no probability. The centred weights are the shortest of
+/// all weights with these probabilities, the only ones that a learner with a small l2 penalty can
+/// find. They depend on the settings alone, not on the seed of the trial: every trial and every
+/// size of data has the same true weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogLinearChain {
@@ -158,7 +160,8 @@ struct TrueWeights {
 }
 
 impl TrueWeights {
-    /// Draws the labels for observations `x` (`[T × channels]`), in O(T · labels · (channels + labels)).
+    /// Draws the labels for observations `x` (`[T × channels]`), in O(T · labels · (channels +
+    /// labels)).
     fn draw(&self, x: &[f64], rng: &mut Rng) -> Vec<usize> {
         let n_channels = self.state.len() / self.n_labels;
         let length = x.len() / n_channels;

@@ -1,12 +1,13 @@
 //! Generators (plugins): sources that draw data from a known distribution.
 //!
-//! Start with `redundant_observations.rs`, a Markov chain of labels with noisy copies. Most generators follow a paper and
-//! list their deviations from it. `potts_grid`, `ising_grid` and `coupled_chains` draw graphs; `weather` is little data with a
-//! channel of every kind, on which every plugin can be tried. The machinery they share is in `support`: splits and their
-//! sizes, Markov chains of labels, grids, distributions.
+//! Start with `redundant_observations.rs`, a Markov chain of labels with noisy copies. Most
+//! generators follow a paper and list their deviations from it. `potts_grid`, `ising_grid` and
+//! `coupled_chains` draw graphs; `weather` is little data with a channel of every kind, on which
+//! every plugin can be tried. The machinery they share is in `support`: splits and their sizes,
+//! Markov chains of labels, grids, distributions.
 //!
-//! Uses `text` only for the file of `pima-markov`. Every sequence has a seed of its own, so that neither the number of
-//! sequences nor the size of another split changes it.
+//! Uses `text` only for the file of `pima-markov`. Every sequence has a seed of its own, so that
+//! neither the number of sequences nor the size of another split changes it.
 
 pub(crate) mod coupled_chains;
 pub(crate) mod hidden_transformation;

@@ -13,14 +13,17 @@ use crate::labels::numbered;
 
 /// Labels that seldom change, observed as indicator vectors plus normal noise (Diotte 2017, §IV.A).
 ///
-/// With three labels, x_t = e_y + N(0, σ²I) has the real channels `x0`, `x1` and `x2`. A label stays or moves to any
-/// other; the first is uniform. The features of the paper are `{ state = "value" }` for x_t ⊗ e_y (9 weights) and
-/// `{ transition = { type = "window", before = 1, over = "mean" } }` for (x_{t−1} + x_t) ⊗ e_y' ⊗ e_y (27 weights). The
-/// mean is half of the paper's sum, so its weights are twice as large. A transition needs two positions, so there
-/// is none into the first label from a label 1 before it, as the paper has.
+/// With three labels, x_t = e_y + N(0, σ²I) has the real channels `x0`, `x1` and `x2`. A label
+/// stays or moves to any other; the first is uniform. The features of the paper are
+/// `{ state = "value" }` for x_t ⊗ e_y (9 weights) and
+/// `{ transition = { type = "window", before = 1, over = "mean" } }` for (x_{t−1} + x_t) ⊗ e_y' ⊗
+/// e_y (27 weights). The mean is half of the paper's sum, so its weights are twice as large. A
+/// transition needs two positions, so there is none into the first label from a label 1 before it,
+/// as the paper has.
 ///
-/// Neither the data nor their distribution were published. σ and the probability of staying are estimated from 160 sequences
-/// of the same course (CUNY, spring 2017); with them logistic regression has the accuracy that the paper reports.
+/// Neither the data nor their distribution were published. σ and the probability of staying are
+/// estimated from 160 sequences of the same course (CUNY, spring 2017); with them logistic
+/// regression has the accuracy that the paper reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyIndicators {

@@ -11,13 +11,14 @@ use crate::generators::support::splits::{Size, SplitSizes};
 
 /// Binary labels whose transitions depend on a coin observed one step earlier (Vail 2008, §2.6.3).
 ///
-/// A position has the real channel `copy`, its label with noise, and the channel of symbols `coin`, a fair coin
-/// that is independent of its own label. After `heads` the label stays with probability p, after `tails` it
-/// changes with probability p. Only a model whose transitions depend on the previous coin can use it, as
-/// figure 2.4 shows: `{ transition = { type = "lag", of = "equals" } }`.
+/// A position has the real channel `copy`, its label with noise, and the channel of symbols `coin`,
+/// a fair coin that is independent of its own label. After `heads` the label stays with probability
+/// p, after `tails` it changes with probability p. Only a model whose transitions depend on the
+/// previous coin can use it, as figure 2.4 shows:
+/// `{ transition = { type = "lag", of = "equals" } }`.
 ///
-/// The thesis draws p from [0, 1]; here it is a setting to sweep. The thesis prints no length of sequences
-/// either; 1000 positions are our choice.
+/// The thesis draws p from [0, 1]; here it is a setting to sweep. The thesis prints no length of
+/// sequences either; 1000 positions are our choice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObservationDrivenTransitions {

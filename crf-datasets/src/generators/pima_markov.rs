@@ -15,21 +15,23 @@ use crate::generators::support::splits::{Size, SplitSizes};
 
 /// Markov chains of labels with observations of Pima Indians Diabetes patients (Vail 2008, §2.6.1).
 ///
-/// Each trial splits the 768 rows into two random halves, and each half by label. Labels follow a first-order
-/// Markov chain. Each position copies a random row of its label, with replacement: from the training half in
-/// training and validation data, and from the test half in test data. The eight attributes are real channels.
+/// Each trial splits the 768 rows into two random halves, and each half by label. Labels follow a
+/// first-order Markov chain. Each position copies a random row of its label, with replacement: from
+/// the training half in training and validation data, and from the test half in test data. The
+/// eight attributes are real channels.
 ///
-/// Deviations. The thesis says that positive positions of training sequences copy from the positive *test*
-/// pool. This is a slip, since the test data would then be known in training; we draw from the training pool. It does
-/// not print the probabilities of the chain. We use the 75% of self-transitions of its §2.6.2, and so both labels
-/// are equally frequent, unlike in the file (35% of label 1).
+/// Deviations. The thesis says that positive positions of training sequences copy from the positive
+/// *test* pool. This is a slip, since the test data would then be known in training; we draw from
+/// the training pool. It does not print the probabilities of the chain. We use the 75% of
+/// self-transitions of its §2.6.2, and so both labels are equally frequent, unlike in the file (35%
+/// of label 1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PimaMarkov {
     /// Origin of the observations: `csv` or `gaussian`.
     pub pool: Pool,
-    /// Data file for `pool = "csv"`: an absolute path, or one below the directory in the environment variable
-    /// CRF_DATA.
+    /// Data file for `pool = "csv"`: an absolute path, or one below the directory in the
+    /// environment variable CRF_DATA.
     pub file: PathBuf,
     /// Probability that a label equals the previous label.
     pub stay: f64,
@@ -47,9 +49,11 @@ pub struct PimaMarkov {
 pub enum Pool {
     /// Rows of the file.
     Csv,
-    /// Independent normal distributions with the mean and deviation of the file per label; no file is needed.
+    /// Independent normal distributions with the mean and deviation of the file per label; no file
+    /// is needed.
     ///
-    /// This is what a Gaussian naive Bayes HMM assumes, so the crossing of figure 2.2 cannot be expected.
+    /// This is what a Gaussian naive Bayes HMM assumes, so the crossing of figure 2.2 cannot be
+    /// expected.
     Gaussian,
 }
 

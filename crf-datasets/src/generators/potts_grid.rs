@@ -11,13 +11,14 @@ use crate::labels::numbered;
 
 /// Noisy images of smooth label fields: a Potts model on a grid (Geman & Geman 1984).
 ///
-/// The labels 0, 1, … are drawn from p(y) ∝ exp(β · number of neighbours with equal labels) by Gibbs sampling, row by row
-/// from a uniform start. The real channel `brightness` of a pixel is its label plus normal noise. Nodes
-/// are joined to their right and lower neighbours by the relations `right` and `down`. The true model is
-/// log-linear: brightness and intercept for each label, β on the diagonal of both relations.
+/// The labels 0, 1, … are drawn from p(y) ∝ exp(β · number of neighbours with equal labels) by
+/// Gibbs sampling, row by row from a uniform start. The real channel `brightness` of a pixel is its
+/// label plus normal noise. Nodes are joined to their right and lower neighbours by the relations
+/// `right` and `down`. The true model is log-linear: brightness and intercept for each label, β on
+/// the diagonal of both relations.
 ///
-/// A hundred sweeps come close to the model below the critical β, which is log(1 + √q) for q labels (0.88 for
-/// two); above it the field freezes into patches of its start.
+/// A hundred sweeps come close to the model below the critical β, which is log(1 + √q) for q labels
+/// (0.88 for two); above it the field freezes into patches of its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PottsGrid {

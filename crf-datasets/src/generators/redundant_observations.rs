@@ -11,12 +11,13 @@ use crate::generators::support::splits::{Size, SplitSizes};
 
 /// Binary labels observed as n identical and n independent noisy copies (Vail 2008, §2.6.2).
 ///
-/// Labels follow a first-order Markov chain. All channels `redundant1` … `redundantn` hold the same noisy copy of the
-/// label; each of `independent1` … `independentn` has noise of its own. A model that assumes all
-/// channels to be independent given the label counts the redundant copy n times, as figure 2.3 shows.
+/// Labels follow a first-order Markov chain. All channels `redundant1` … `redundantn` hold the same
+/// noisy copy of the label; each of `independent1` … `independentn` has noise of its own. A model
+/// that assumes all channels to be independent given the label counts the redundant copy n times,
+/// as figure 2.3 shows.
 ///
-/// "20% noise" is read as: the copy is the other label in 20% of all positions. The thesis does not print the
-/// length of its sequences; 1000 positions are our choice.
+/// "20% noise" is read as: the copy is the other label in 20% of all positions. The thesis does not
+/// print the length of its sequences; 1000 positions are our choice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedundantObservations {

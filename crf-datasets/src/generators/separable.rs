@@ -15,11 +15,12 @@ use crate::labels::numbered;
 ///
 /// The margin bounds the number of mistakes of a perceptron (Novikoff 1962).
 ///
-/// Each label has a real channel, `x0`, `x1`, …, which is a small number if the label is the true one and 0 otherwise. Further
-/// channels, `noise0`, …, are uniform on a sphere and carry no information. The weights 1/√L, where L is the number of labels,
-/// on each label's own channel have length 1. Under them the true labelling of every sequence scores higher than every other
-/// one by `margin` for each position in which they differ. With the features `value` alone, the feature vector of a labelling
-/// is never longer than `radius`.
+/// Each label has a real channel, `x0`, `x1`, …, which is a small number if the label is the true
+/// one and 0 otherwise. Further channels, `noise0`, …, are uniform on a sphere and carry no
+/// information. The weights 1/√L, where L is the number of labels, on each label's own channel have
+/// length 1. Under them the true labelling of every sequence scores higher than every other one by
+/// `margin` for each position in which they differ. With the features `value` alone, the feature
+/// vector of a labelling is never longer than `radius`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Separable {

@@ -12,10 +12,11 @@ use crate::generators::support::splits::{Size, SplitSizes};
 
 /// Pairs of numbers, one about the label and one about its change (Vail 2008, eqs. 3.36 and 3.37).
 ///
-/// Binary labels follow a first-order Markov chain. The channels `state1`, `state2`, … are normal around 1 for label 1 and
-/// around −1 for label 0. The channels `transition1`, `transition2`, … are normal around 1 if the label differs from the
-/// previous label and around −1 if it is the same. So the former belong into state features and the latter into transition
-/// features: a transition channel is independent of either label alone.
+/// Binary labels follow a first-order Markov chain. The channels `state1`, `state2`, … are normal
+/// around 1 for label 1 and around −1 for label 0. The channels `transition1`, `transition2`, … are
+/// normal around 1 if the label differs from the previous label and around −1 if it is the same. So
+/// the former belong into state features and the latter into transition features: a transition
+/// channel is independent of either label alone.
 ///
 /// The thesis does not define the change at the first position; we draw a label before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +75,8 @@ impl Source for StateOrTransition {
         self.sizes().draw(&schema, seed, |_, length, rng, out| {
             let mut last = None;
             chain.fill(length, 1, rng, out, |y, rng, values| {
-                // The chain is reversible: the label before the first one is drawn like one after it.
+                // The chain is reversible: the label before the first one is drawn like one after
+                // it.
                 let previous = last.replace(y).unwrap_or_else(|| chain.step(Some(y), rng));
                 for _ in 0..self.pairs {
                     let means = [sign(y), sign(previous ^ y)];

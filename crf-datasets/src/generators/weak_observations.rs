@@ -10,15 +10,19 @@ use crate::generators::support::draws::{binary_labels, indicator};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Binary labels that depend on an earlier label, with many weak observations (Liao et al. 2007, §5.1).
+/// Binary labels that depend on an earlier label, with many weak observations (Liao et al. 2007,
+/// §5.1).
 ///
-/// A label equals the one `distance` steps back with probability `stay`; the first ones are uniform. The real channels `x1`,
-/// `x2`, … are 0 or 1. The probability of a 1 depends on the label; the seed draws it between `lowest` and
-/// `highest` for each channel and label. Figure 1(a) sweeps `stay` with `distance` 1. Figure 1(b) sweeps `distance` from 1 to
-/// 5, where the source `linked` with `distances = [2, 3, 4, 5]` makes the graphs of a model that does not know the distance.
+/// A label equals the one `distance` steps back with probability `stay`; the first ones are
+/// uniform. The real channels `x1`, `x2`, … are 0 or 1. The probability of a 1 depends on the
+/// label; the seed draws it between `lowest` and `highest` for each channel and label. Figure 1(a)
+/// sweeps `stay` with `distance` 1. Figure 1(b) sweeps `distance` from 1 to 5, where the source
+/// `linked` with `distances = [2, 3, 4, 5]` makes the graphs of a model that does not know the
+/// distance.
 ///
-/// The paper draws ten chains per observation model and tests on one of them at a time. Here a trial has nine training chains
-/// and one test chain, with an observation model of its own: trials are independent, folds would not be.
+/// The paper draws ten chains per observation model and tests on one of them at a time. Here a
+/// trial has nine training chains and one test chain, with an observation model of its own: trials
+/// are independent, folds would not be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WeakObservations {

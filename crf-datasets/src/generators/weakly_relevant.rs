@@ -12,15 +12,18 @@ use crate::generators::support::draws::{binary_labels, noise, sign};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Groups of one strongly relevant number and copies of it that noise may replace (Vail 2008, §3.3.1).
+/// Groups of one strongly relevant number and copies of it that noise may replace (Vail 2008,
+/// §3.3.1).
 ///
-/// Binary labels follow a first-order Markov chain. The channel `strong1` of the first group is normal around 1 for label 1
-/// and around −1 for label 0. `weak1-1`, `weak1-2`, … are copies of it. For each group and position a number c is drawn, uniform
-/// in [0, 1]; if c is below j times `step`, the j-th copy is replaced by a normal number around 0 with twice the variance. So a
-/// copy never carries more information than the copies before it, and the strong channel carries all information of its group.
+/// Binary labels follow a first-order Markov chain. The channel `strong1` of the first group is
+/// normal around 1 for label 1 and around −1 for label 0. `weak1-1`, `weak1-2`, … are copies of it.
+/// For each group and position a number c is drawn, uniform in [0, 1]; if c is below j times
+/// `step`, the j-th copy is replaced by a normal number around 0 with twice the variance. So a copy
+/// never carries more information than the copies before it, and the strong channel carries all
+/// information of its group.
 ///
-/// Deviation. The thesis prints that v_j is replaced if .05j < c, which would make later copies better and contradicts its
-/// own next sentence; we replace v_j if c < .05j.
+/// Deviation. The thesis prints that v_j is replaced if .05j < c, which would make later copies
+/// better and contradicts its own next sentence; we replace v_j if c < .05j.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WeaklyRelevant {

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 /// Days of weather with a channel of every kind: little data on which every plugin can be tried.
 ///
-/// The weather of a day is mostly that of the previous day. The real channel `temperature`, the symbols `coin` and `word`, the
-/// attributes `signs`, and two moving clouds (`cloud1.x`, `cloud1.y`, …) each depend on it, with noise.
+/// The weather of a day is mostly that of the previous day. The real channel `temperature`, the
+/// symbols `coin` and `word`, the attributes `signs`, and two moving clouds (`cloud1.x`,
+/// `cloud1.y`, …) each depend on it, with noise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Weather {

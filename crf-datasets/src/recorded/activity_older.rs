@@ -12,17 +12,20 @@ use crate::text::fields::Fields;
 
 /// Activities of older people with a batteryless sensor on the chest (Shinmoto Torres et al. 2013).
 ///
-/// 75,128 readings in 87 trials, 60 in room S1 and 27 in S2. The labels are four activities: `bed` (sitting on it), `chair`,
-/// `lying` and `ambulating`. Real channels are the accelerations `frontal`, `vertical` and `lateral` in g, the properties of
-/// the signal at the antenna (`rssi`, `phase`, `frequency`), and `elapsed`, the seconds since the previous reading, since
-/// readings are irregular. Channels of symbols are the `antenna` and the person's `sex`.
+/// 75,128 readings in 87 trials, 60 in room S1 and 27 in S2. The labels are four activities: `bed`
+/// (sitting on it), `chair`, `lying` and `ambulating`. Real channels are the accelerations
+/// `frontal`, `vertical` and `lateral` in g, the properties of the signal at the antenna (`rssi`,
+/// `phase`, `frequency`), and `elapsed`, the seconds since the previous reading, since readings are
+/// irregular. Channels of symbols are the `antenna` and the person's `sex`.
 ///
-/// There is no official split. The trials of the chosen rooms are distributed over the folds in the order of the file, one to
-/// each fold in turn, and one fold is the test data. With as many folds as trials this is leave-one-trial-out.
+/// There is no official split. The trials of the chosen rooms are distributed over the folds in the
+/// order of the file, one to each fold in turn, and one fold is the test data. With as many folds
+/// as trials this is leave-one-trial-out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ActivityOlder {
-    /// Data file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Data file: an absolute path, or one below the directory in the environment variable
+    /// CRF_DATA.
     pub file: PathBuf,
     /// Rooms whose trials are used, among `S1` and `S2`; at least one.
     pub rooms: Vec<Room>,

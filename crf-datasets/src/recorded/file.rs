@@ -12,9 +12,9 @@ use crate::text::data_dir;
 
 /// Files of one format, one for each of training, validation and test data.
 ///
-/// The known symbols and labels are those of the training file. A position whose label does not occur there counts
-/// as an error whatever is predicted. Relative paths are below the directory in the environment
-/// variable CRF_DATA. Files may be compressed with gzip.
+/// The known symbols and labels are those of the training file. A position whose label does not
+/// occur there counts as an error whatever is predicted. Relative paths are below the directory in
+/// the environment variable CRF_DATA. Files may be compressed with gzip.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct File {

@@ -11,13 +11,15 @@ use crate::text::fields::Fields;
 
 /// Gesture phases in videos of people who tell stories (Madeo, Lima & Peres 2013).
 ///
-/// 9,873 frames in seven videos. The label of a frame is its phase: `D` (rest), `P` (preparation), `S` (stroke), `H` (hold) or
-/// `R` (retraction). The real channels `v1` … `v32` are velocities and accelerations of hands and wrists. A video is named
-/// after its person and its story: `a1`, `a2`, `a3`, `b1`, `b3`, `c1`, `c3`. For leave-one-video-out, sweep `test` over them.
+/// 9,873 frames in seven videos. The label of a frame is its phase: `D` (rest), `P` (preparation),
+/// `S` (stroke), `H` (hold) or `R` (retraction). The real channels `v1` … `v32` are velocities and
+/// accelerations of hands and wrists. A video is named after its person and its story: `a1`, `a2`,
+/// `a3`, `b1`, `b3`, `c1`, `c3`. For leave-one-video-out, sweep `test` over them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GesturePhase {
-    /// Data file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Data file: an absolute path, or one below the directory in the environment variable
+    /// CRF_DATA.
     pub file: PathBuf,
     /// Names of the test videos; all other videos are trained on.
     pub test: Vec<String>,

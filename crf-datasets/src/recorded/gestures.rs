@@ -12,14 +12,16 @@ use crate::text::fields::Fields;
 
 /// Videos of hand gestures, 30 frames per position (ChaLearn 2011; Diotte 2017, §IV.C).
 ///
-/// Each of 20 sets is a task of its own, with one person and 9 to 14 labels: 0 is rest, the others are the set's
-/// vocabulary. A set has 30 training videos and 17 test videos, 16 in set 2. For validation data, take some of the training
-/// videos by `held-out` with `as = "holdout"`. The 60 real channels are two histograms of visual words, each of length 1:
-/// `m0` … `m29` of the video, `k0` … `k29` of its depth.
+/// Each of 20 sets is a task of its own, with one person and 9 to 14 labels: 0 is rest, the others
+/// are the set's vocabulary. A set has 30 training videos and 17 test videos, 16 in set 2. For
+/// validation data, take some of the training videos by `held-out` with `as = "holdout"`. The 60
+/// real channels are two histograms of visual words, each of length 1: `m0` … `m29` of the video,
+/// `k0` … `k29` of its depth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gestures {
-    /// Data file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Data file: an absolute path, or one below the directory in the environment variable
+    /// CRF_DATA.
     pub file: PathBuf,
     /// Number of the set, from 1 to 20.
     pub set: u8,

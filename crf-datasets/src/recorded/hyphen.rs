@@ -15,13 +15,15 @@ use crate::text::lines::Lines;
 
 /// Hyphenation of English words (Dietterich, Hao & Ashenfelter 2008).
 ///
-/// 1,951 training words and 908 test words. A position is a gap between two letters; its label is 1 if a hyphen is
-/// allowed there. The channels of symbols `left3`, `left2`, `left1`, `right1`, `right2` and `right3` are the letters around it, `_`
-/// beyond the ends of the word. `{ state = "equals" }` makes the 162 functions of the files.
+/// 1,951 training words and 908 test words. A position is a gap between two letters; its label is 1
+/// if a hyphen is allowed there. The channels of symbols `left3`, `left2`, `left1`, `right1`,
+/// `right2` and `right3` are the letters around it, `_` beyond the ends of the word.
+/// `{ state = "equals" }` makes the 162 functions of the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hyphen {
-    /// File of the training words: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// File of the training words: an absolute path, or one below the directory in the environment
+    /// variable CRF_DATA.
     pub train: PathBuf,
     /// File of the test words, found in the same way.
     pub test: PathBuf,
@@ -66,8 +68,9 @@ fn schema() -> Result<Schema> {
 
 /// Reads all words.
 ///
-/// The first line has the numbers of words, labels and functions. Every other line is a position: the numbers of
-/// its word and of itself, from 1; the number of functions that are not 0 there, and their indices; the label.
+/// The first line has the numbers of words, labels and functions. Every other line is a position:
+/// the numbers of its word and of itself, from 1; the number of functions that are not 0 there, and
+/// their indices; the label.
 fn parse(mut lines: Lines<'_>, schema: &Arc<Schema>) -> Result<Dataset> {
     let Some(line) = lines.next()? else { return Err(lines.no_sequence()) };
     let mut fields = Fields::new(line, ' ');

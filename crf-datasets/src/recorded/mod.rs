@@ -1,8 +1,9 @@
 //! Recorded data (plugins): sources that load real data from files below the directory CRF_DATA.
 //!
-//! `file` reads files of any format. The other sources each know one public data set, in the form in which it is
-//! distributed or in one table. Start with `hyphen.rs`; `table.rs` reads the tables of recordings. Files are parsed with the
-//! room `text`: every error names file, line and column, and a missing file says where to get it.
+//! `file` reads files of any format. The other sources each know one public data set, in the form
+//! in which it is distributed or in one table. Start with `hyphen.rs`; `table.rs` reads the tables
+//! of recordings. Files are parsed with the room `text`: every error names file, line and column,
+//! and a missing file says where to get it.
 
 pub(crate) mod activity_older;
 pub(crate) mod file;

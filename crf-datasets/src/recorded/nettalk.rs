@@ -15,19 +15,23 @@ use crate::text::lines::Lines;
 
 /// Pronunciation of English words, one letter per position (Sejnowski & Rosenberg 1987).
 ///
-/// The observation is the channel of symbols `letter`. The label is the letter's phoneme, its mark of stress or syllable, or
-/// both. Both together are the classes of Dietterich and Ashenfelter's poster: about 126 in a thousand words. The labels are
-/// those of the training words, so a few positions of the test words can never be predicted right.
+/// The observation is the channel of symbols `letter`. The label is the letter's phoneme, its mark
+/// of stress or syllable, or both. Both together are the classes of Dietterich and Ashenfelter's
+/// poster: about 126 in a thousand words. The labels are those of the training words, so a few
+/// positions of the test words can never be predicted right.
 ///
-/// Words are drawn by the seed from the 19,801 in the dictionary, without replacement. Of a word with several
-/// pronunciations only the first counts, as in the paper. `gunpowder` has no stress in the dictionary and is omitted.
+/// Words are drawn by the seed from the 19,801 in the dictionary, without replacement. Of a word
+/// with several pronunciations only the first counts, as in the paper. `gunpowder` has no stress in
+/// the dictionary and is omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nettalk {
-    /// Dictionary file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Dictionary file: an absolute path, or one below the directory in the environment variable
+    /// CRF_DATA.
     pub file: PathBuf,
-    /// File with a list of training words, such as `nettalk/nettalk.list` with the 1,000 most common words; the first
-    /// `train` words of the list are taken. If omitted, the training words are drawn.
+    /// File with a list of training words, such as `nettalk/nettalk.list` with the 1,000 most
+    /// common words; the first `train` words of the list are taken. If omitted, the training words
+    /// are drawn.
     pub list: Option<PathBuf>,
     /// Content of the labels: `phoneme`, `stress` or `both`.
     pub target: Spoken,
@@ -45,7 +49,8 @@ pub struct Nettalk {
 pub enum Spoken {
     /// The phoneme, `-` for a silent letter.
     Phoneme,
-    /// Primary, secondary or no stress of a vowel (`1`, `2`, `0`), or the side of its syllable (`<`, `>`).
+    /// Primary, secondary or no stress of a vowel (`1`, `2`, `0`), or the side of its syllable
+    /// (`<`, `>`).
     Stress,
     /// The phoneme and then the stress.
     Both,
@@ -97,7 +102,8 @@ impl Source for Nettalk {
                 &format!("at most {n_listed}, as many as the list has"),
                 self.train,
             )?;
-            // Listed words come first, in the order of the list; the others keep the order of the draw.
+            // Listed words come first, in the order of the list; the others keep the order of the
+            // draw.
             order.sort_by_key(|word| {
                 ranks.get(word).copied().filter(|&rank| rank < self.train).unwrap_or(n_listed)
             });
@@ -150,7 +156,8 @@ struct Word {
 
 /// Reads the dictionary: the words below a line of dashes, each with its first pronunciation.
 ///
-/// A line has letters, phonemes, stress, and a code from 0 to 2 for regular, irregular and foreign words.
+/// A line has letters, phonemes, stress, and a code from 0 to 2 for regular, irregular and foreign
+/// words.
 fn dictionary(mut lines: Lines<'_>) -> Result<Vec<Word>> {
     loop {
         match lines.next()? {
@@ -164,7 +171,8 @@ fn dictionary(mut lines: Lines<'_>) -> Result<Vec<Word>> {
     let mut words = Vec::new();
     let mut seen = HashSet::new();
     while let Some(line) = lines.next()? {
-        // One word has no stress: its code is in the column of the stress, and the column of the code is empty.
+        // One word has no stress: its code is in the column of the stress, and the column of the
+        // code is empty.
         if line.text.is_empty() || line.text.ends_with("\t0\t") {
             continue;
         }
@@ -186,7 +194,8 @@ fn dictionary(mut lines: Lines<'_>) -> Result<Vec<Word>> {
     if words.is_empty() { Err(lines.no_sequence()) } else { Ok(words) }
 }
 
-/// Indices of the words of a list: in parentheses, of which the first begins a line, in upper or lower case.
+/// Indices of the words of a list: in parentheses, of which the first begins a line, in upper or
+/// lower case.
 fn listed(mut lines: Lines<'_>, numbers: &HashMap<&str, usize>) -> Result<Vec<usize>> {
     let mut words = Vec::new();
     let mut seen = HashSet::new();

@@ -14,16 +14,19 @@ use crate::text::lines::Lines;
 
 /// Handwritten words, one letter per position (Kassel 1995; Taskar, Guestrin & Koller 2003).
 ///
-/// 52,152 letters in 6,877 words, in ten folds. A letter is an image of 16 rows of 8 pixels, the bag
-/// channel `pixels`: it holds `p_r_c`, with the value 1, if the pixel in row r and column c is black. With all
-/// labels for all pixels and all transitions a chain has 26·128 + 26·26 = 4,004 weights.
+/// 52,152 letters in 6,877 words, in ten folds. A letter is an image of 16 rows of 8 pixels, the
+/// bag channel `pixels`: it holds `p_r_c`, with the value 1, if the pixel in row r and column c is
+/// black. With all labels for all pixels and all transitions a chain has 26·128 + 26·26 = 4,004
+/// weights.
 ///
-/// The defaults are the usual small task: fold 1 for training, the other nine for testing. For the large task and for
-/// cross-validation set `train = []` and one test fold. For a random split of all words use `held-out` with `of = "all"`.
+/// The defaults are the usual small task: fold 1 for training, the other nine for testing. For the
+/// large task and for cross-validation set `train = []` and one test fold. For a random split of
+/// all words use `held-out` with `of = "all"`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ocr {
-    /// Data file: an absolute path, or one below the directory in the environment variable CRF_DATA.
+    /// Data file: an absolute path, or one below the directory in the environment variable
+    /// CRF_DATA.
     pub file: PathBuf,
     /// Folds of the training data, from 0 to 9; if empty, all folds that are not listed elsewhere.
     pub train: Vec<u8>,

@@ -41,8 +41,9 @@ impl Table<'_> {
 
     /// Reads all recordings.
     ///
-    /// `name` reads the first fields of a line and returns the recording it belongs to; `None` skips the line.
-    /// `position` reads the other fields, appends the values to the recording and returns the label.
+    /// `name` reads the first fields of a line and returns the recording it belongs to; `None`
+    /// skips the line. `position` reads the other fields, appends the values to the recording and
+    /// returns the label.
     pub(crate) fn parse(
         &self,
         mut lines: Lines<'_>,

@@ -65,7 +65,8 @@ impl<'a> Fields<'a> {
         Ok(self.next(OneOf(names), index)? as Label)
     }
 
-    /// Reads the next field, which must be the number `count`; `whole` names in the message what is counted.
+    /// Reads the next field, which must be the number `count`; `whole` names in the message what is
+    /// counted.
     pub(crate) fn count(&mut self, count: usize, whole: impl Display) -> Result<()> {
         let offset = self.offset;
         let got: usize = self.next("a position", |text| text.parse().ok())?;

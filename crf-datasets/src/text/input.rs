@@ -30,7 +30,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Size of read buffers in bytes.
 const BUFFER: usize = 1 << 16;
 
-/// Opens a file, or the standard input for `-`; gzip is recognised by its first bytes and decompressed.
+/// Opens a file, or the standard input for `-`; gzip is recognised by its first bytes and
+/// decompressed.
 pub fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let failed = |source| Error::Io { path: path.to_owned(), source };
     if path.as_os_str() == "-" {

@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::rebuild::concatenated;
 
-/// Several sources with the same channels and labels (domains), to test how models transfer between them.
+/// Several sources with the same channels and labels (domains), to test how models transfer between
+/// them.
 ///
-/// Training, validation and test data are those of all sources, in their order. If all sources have the same number of
-/// sequences, domain k is the k-th of as many equal parts as there are sources; the learner and the selector `in-part` and the
-/// metric `error-in-part` refer to these parts. Every source is drawn with the same seed, so the data of a domain are those
-/// of its source alone.
+/// Training, validation and test data are those of all sources, in their order. If all sources have
+/// the same number of sequences, domain k is the k-th of as many equal parts as there are sources;
+/// the learner and the selector `in-part` and the metric `error-in-part` refer to these parts.
+/// Every source is drawn with the same seed, so the data of a domain are those of its source alone.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Domains {

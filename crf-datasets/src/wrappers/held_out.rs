@@ -7,10 +7,11 @@ use crate::rebuild::{concatenated, single_positions};
 
 /// Another source, with some of its training sequences held out at random.
 ///
-/// With `as = "test"` the held-out sequences are the test data, and the source's own test data are not used. An
-/// experiment over many such draws can then choose a setting without having seen the test data. With
-/// `as = "holdout"` they are the validation data of learners and selectors. With `of = "all"` the test
-/// sequences are drawn from all data of the source and the others are the training data: a random split of the whole.
+/// With `as = "test"` the held-out sequences are the test data, and the source's own test data are
+/// not used. An experiment over many such draws can then choose a setting without having seen the
+/// test data. With `as = "holdout"` they are the validation data of learners and selectors. With
+/// `of = "all"` the test sequences are drawn from all data of the source and the others are the
+/// training data: a random split of the whole.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeldOut {
@@ -30,8 +31,9 @@ pub struct HeldOut {
     /// Use of the held-out sequences: `test` or `holdout`.
     #[serde(default, rename = "as")]
     pub role: Role,
-    /// If true, the held-out positions are also trained on, each as a sequence of its own. State features have then seen
-    /// the test data and only transition features have not. Results are too good; some papers were evaluated so.
+    /// If true, the held-out positions are also trained on, each as a sequence of its own. State
+    /// features have then seen the test data and only transition features have not. Results are too
+    /// good; some papers were evaluated so.
     #[serde(default)]
     pub leak_positions: bool,
 }

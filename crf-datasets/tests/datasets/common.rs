@@ -47,8 +47,8 @@ pub(crate) fn write(format: &dyn Format, data: &Dataset) -> Result<String, Strin
     Ok(String::from_utf8(text).unwrap())
 }
 
-/// Data with names. A symbol is `channel=symbol` with the value 1, values of a repeated attribute add up,
-/// and zeros are omitted.
+/// Data with names. A symbol is `channel=symbol` with the value 1, values of a repeated attribute
+/// add up, and zeros are omitted.
 pub(crate) fn named(data: &Dataset) -> Vec<Named> {
     let sequence = |i: usize| {
         let x = data.sequence(i);

@@ -1,14 +1,16 @@
 //! Potentials of a chain as padded rows of exponentials: the input of the scaled recursions.
 //!
-//! Potentials are shifted by the maximum of their node or table and exponentiated once; the recursions then only multiply
-//! and add, and every step is scaled to sum to one (Rabiner 1989, §V.A). Labels are padded with zeros to whole vectors.
+//! Potentials are shifted by the maximum of their node or table and exponentiated once; the
+//! recursions then only multiply and add, and every step is scaled to sum to one (Rabiner 1989,
+//! §V.A). Labels are padded with zeros to whole vectors.
 //!
-//! This is safe under two conditions. First, every finite potential lies at most [`RANGE`] below the maximum of its node or
-//! table, so that no factor of a step is below e^−150. Second, the positive entries of a forward (or backward) row are at
-//! least [`SMALLEST`]; then the products of the next step are at least 10^−150 · e^−300 > 10^−281, and none is lost to
-//! underflow. Tables without −∞ fulfil the second condition by themselves, because every label is reached from the
-//! likeliest one. With −∞ a label may be reached from unlikely ones only, so the smallest entry of all rows is watched.
-//! Sequences that violate a condition are left to the log domain.
+//! This is safe under two conditions. First, every finite potential lies at most [`RANGE`] below
+//! the maximum of its node or table, so that no factor of a step is below e^−150. Second, the
+//! positive entries of a forward (or backward) row are at least [`SMALLEST`]; then the products of
+//! the next step are at least 10^−150 · e^−300 > 10^−281, and none is lost to underflow. Tables
+//! without −∞ fulfil the second condition by themselves, because every label is reached from the
+//! likeliest one. With −∞ a label may be reached from unlikely ones only, so the smallest entry of
+//! all rows is watched. Sequences that violate a condition are left to the log domain.
 
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 use crf_core::{Aligned, Potentials, Tables};
@@ -45,7 +47,8 @@ pub(super) struct ExpTables {
 }
 
 impl ExpTables {
-    /// Exponentiates the tables unless that was done for their version; true if all entries are in range.
+    /// Exponentiates the tables unless that was done for their version; true if all entries are in
+    /// range.
     pub(super) fn update(&mut self, tables: &Tables<'_>, n_labels: usize, width: usize) -> bool {
         if self.version != tables.version {
             self.version = tables.version;
@@ -116,7 +119,8 @@ pub(super) struct Pass<'a, 'p> {
     pub(super) edge_sums: &'a mut [f64], // [L × P] Σ_t α_{t−1} ⊗ (ψ_t ∘ β_t) of the shared table
 }
 
-/// Exponentiates all node potentials and returns the sum of their maxima; `None` if one is out of range.
+/// Exponentiates all node potentials and returns the sum of their maxima; `None` if one is out of
+/// range.
 #[inline(always)]
 pub(super) fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
     let (n, width) = (pass.n_labels, pass.width);
@@ -128,7 +132,8 @@ pub(super) fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, 
     Some(shift)
 }
 
-/// Writes exp(x − max) of the first `n` scores to a padded row and returns the maximum; `None` if an entry is out of range.
+/// Writes exp(x − max) of the first `n` scores to a padded row and returns the maximum; `None` if
+/// an entry is out of range.
 #[inline(always)]
 fn exp_row<const B: usize, const FMA: bool>(scores: &[f64], n: usize, out: &mut [f64]) -> Option<f64> {
     let max = pad::<B>(scores, n, out);
@@ -137,9 +142,9 @@ fn exp_row<const B: usize, const FMA: bool>(scores: &[f64], n: usize, out: &mut 
 
 /// Copies the first `n` scores to a padded row and returns their maximum.
 ///
-/// The padding is −∞ and is exponentiated too, because whole vectors are faster than a remainder. Scores behind the `n`-th
-/// are read, if there are any, and discarded: a vector that is put together from smaller parts cannot be loaded before all
-/// of them have reached the cache.
+/// The padding is −∞ and is exponentiated too, because whole vectors are faster than a remainder.
+/// Scores behind the `n`-th are read, if there are any, and discarded: a vector that is put
+/// together from smaller parts cannot be loaded before all of them have reached the cache.
 #[inline(always)]
 fn pad<const B: usize>(scores: &[f64], n: usize, out: &mut [f64]) -> f64 {
     let mut largest = [f64::NEG_INFINITY; B];
@@ -159,7 +164,8 @@ fn pad<const B: usize>(scores: &[f64], n: usize, out: &mut [f64]) -> f64 {
     reduce(largest, |a, b| if b > a { b } else { a })
 }
 
-/// Replaces a padded row by exp(x − shift); true if every entry is −∞ or in range, which a NaN is not.
+/// Replaces a padded row by exp(x − shift); true if every entry is −∞ or in range, which a NaN is
+/// not.
 #[inline(always)]
 fn exp_shifted<const B: usize, const FMA: bool>(shift: f64, row: &mut [f64]) -> bool {
     if !shift.is_finite() {

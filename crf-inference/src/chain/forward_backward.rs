@@ -11,18 +11,18 @@ use crate::errors::impossible;
 
 /// Forward-backward and Viterbi: exact inference on chains.
 ///
-/// Computes marginals, log Z, the best labelling and draws in O(T·L²) for T positions and L labels, and the n best labellings
-/// in O(T·L²·n).
-/// The recursions are those of Rabiner (1989) in the probability domain, with each step scaled to sum to one, and those of
-/// Vail (2008), §2.5, in the log domain. With a beam of B labels, Viterbi takes O(T·B·L) and is approximate.
+/// Computes marginals, log Z, the best labelling and draws in O(T·L²) for T positions and L labels,
+/// and the n best labellings in O(T·L²·n). The recursions are those of Rabiner (1989) in the
+/// probability domain, with each step scaled to sum to one, and those of Vail (2008), §2.5, in the
+/// log domain. With a beam of B labels, Viterbi takes O(T·B·L) and is approximate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ForwardBackward {
     /// Domain of the numbers in the recursions for marginals and log Z.
     pub domain: Domain,
-    /// Beam width of Viterbi: the number of labels kept per position, those with the best scores so far. All labels are
-    /// kept if omitted. At least 1, which is greedy search from left to right. Where no kept label can be continued, the
-    /// search is repeated with all labels.
+    /// Beam width of Viterbi: the number of labels kept per position, those with the best scores so
+    /// far. All labels are kept if omitted. At least 1, which is greedy search from left to right.
+    /// Where no kept label can be continued, the search is repeated with all labels.
     pub beam: Option<usize>,
 }
 
@@ -30,7 +30,8 @@ pub struct ForwardBackward {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
-    /// Probabilities; logarithms for sequences whose potentials are too far apart for probabilities.
+    /// Probabilities; logarithms for sequences whose potentials are too far apart for
+    /// probabilities.
     #[default]
     Auto,
     /// Logarithms always: the slow reference.

@@ -2,7 +2,8 @@ use crf_core::{Label, Labelling, Potentials, Result};
 
 use crate::errors::impossible;
 
-/// A labelling of the positions so far, stored as its score and a pointer to the path that it extends.
+/// A labelling of the positions so far, stored as its score and a pointer to the path that it
+/// extends.
 #[derive(Debug, Clone, Copy)]
 struct PartialPath {
     score: f64,
@@ -12,8 +13,8 @@ struct PartialPath {
 
 /// The `k` labellings with the highest scores, best first, in O(T·L²·k).
 ///
-/// Viterbi with the `k` best paths per label: those of label j at position t are the `k` best of the sorted lists of all
-/// previous labels i, each shifted by A_t(i, j) + ψ_t(j).
+/// Viterbi with the `k` best paths per label: those of label j at position t are the `k` best of
+/// the sorted lists of all previous labels i, each shifted by A_t(i, j) + ψ_t(j).
 pub(super) fn k_best(p: &Potentials<'_>, len: usize, n_labels: usize, k: usize) -> Result<Vec<Labelling>> {
     if len == 0 {
         return Ok(vec![Labelling { labels: Vec::new(), score: 0.0 }; k.min(1)]);
@@ -55,7 +56,8 @@ fn possible(mut paths: Vec<PartialPath>) -> Vec<PartialPath> {
     paths
 }
 
-/// The best `k` extensions over the sorted paths of all previous labels: the best head is taken `k` times.
+/// The best `k` extensions over the sorted paths of all previous labels: the best head is taken `k`
+/// times.
 fn merge(
     past: &[Vec<PartialPath>],
     k: usize,

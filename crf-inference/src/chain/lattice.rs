@@ -5,11 +5,12 @@ use crate::log_domain::{draw, log_sum_exp};
 
 /// Forward and backward scores of a chain in the log domain.
 ///
-/// The reference of the scaled recursions, and the source of draws and of probabilities of spans. Vail (2008), equations
-/// 2.23 to 2.41 with §2.5.1, t from 0:
+/// The reference of the scaled recursions, and the source of draws and of probabilities of spans.
+/// Vail (2008), equations 2.23 to 2.41 with §2.5.1, t from 0:
 ///
 /// ```text
-/// α_t(j) = ψ_t(j) + log Σ_i exp(α_{t−1}(i) + A_t(i, j))     β_t(i) = log Σ_j exp(A_{t+1}(i, j) + ψ_{t+1}(j) + β_{t+1}(j))
+/// α_t(j) = ψ_t(j) + log Σ_i exp(α_{t−1}(i) + A_t(i, j))
+/// β_t(i) = log Σ_j exp(A_{t+1}(i, j) + ψ_{t+1}(j) + β_{t+1}(j))
 /// log Z  = log Σ_j exp(α_{T−1}(j))
 /// ```
 #[derive(Debug, Default)]

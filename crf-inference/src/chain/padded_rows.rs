@@ -1,7 +1,7 @@
 //! Arithmetic on padded rows of probabilities, in whole vectors of `B` numbers.
 //!
-//! Vectors are copied out, worked on and copied back: done in place, the compiler would have to assume that two rows may
-//! overlap, and would work on one number at a time.
+//! Vectors are copied out, worked on and copied back: done in place, the compiler would have to
+//! assume that two rows may overlap, and would work on one number at a time.
 
 use crf_core::simd::fma;
 
@@ -28,8 +28,8 @@ pub(crate) fn times<const B: usize, const FMA: bool>(
     }
 }
 
-/// Blocks `first` to `first + M` of `row · table`. Even and odd rows are summed separately, so that one sum need not wait
-/// for the other.
+/// Blocks `first` to `first + M` of `row · table`. Even and odd rows are summed separately, so that
+/// one sum need not wait for the other.
 #[inline(always)]
 fn times_blocks<const M: usize, const B: usize, const FMA: bool>(
     row: &[f64],
@@ -122,7 +122,8 @@ fn total<const B: usize>(sums: [f64; B]) -> f64 {
     reduce(sums, |a, b| a + b)
 }
 
-/// Combines all numbers of a vector, half by half: fewer steps depend on each other than number by number.
+/// Combines all numbers of a vector, half by half: fewer steps depend on each other than number by
+/// number.
 #[inline(always)]
 pub(crate) fn reduce<const B: usize>(mut numbers: [f64; B], combine: impl Fn(f64, f64) -> f64) -> f64 {
     let mut half = B / 2;

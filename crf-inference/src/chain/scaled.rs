@@ -1,14 +1,17 @@
 //! Forward-backward in the probability domain, for chains of more than four labels.
 //!
-//! Rabiner (1989), §V.A, t from 0, with ψ and A exponentiated (`exp_potentials.rs`, which also states when this is safe):
+//! Rabiner (1989), §V.A, t from 0, with ψ and A exponentiated (`exp_potentials.rs`, which also
+//! states when this is safe):
 //!
 //! ```text
-//! α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}          β_t = exp A_{t+1} · (ψ_{t+1} ∘ β_{t+1}) / Σ β_{t+1}
-//! p(y_t = j) ∝ α_t(j) β_t(j)                           p(y_{t−1} = i, y_t = j) ∝ α_{t−1}(i) exp A_t(i, j) ψ_t(j) β_t(j)
+//! α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}
+//! β_t = exp A_{t+1} · (ψ_{t+1} ∘ β_{t+1}) / Σ β_{t+1}
+//! p(y_t = j) ∝ α_t(j) β_t(j)
+//! p(y_{t−1} = i, y_t = j) ∝ α_{t−1}(i) exp A_t(i, j) ψ_t(j) β_t(j)
 //! ```
 //!
-//! A deviation: a row is divided by the sum of the row computed before it, not by its own. That sum is known while the row is
-//! being multiplied out, so no step waits for a division.
+//! A deviation: a row is divided by the sum of the row computed before it, not by its own. That sum
+//! is known while the row is being multiplied out, so no step waits for a division.
 
 use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{Aligned, Beliefs, EdgeBeliefs, EdgeTables, Potentials};
@@ -182,8 +185,8 @@ impl Backward {
 
 /// Writes node beliefs; leaves forward rows scaled for [`edge_beliefs`].
 ///
-/// The products α_t(j) β_t(j) of a node are divided by their sum; the products of the following edge are divided by that
-/// sum over the factor of β_t.
+/// The products α_t(j) β_t(j) of a node are divided by their sum; the products of the following
+/// edge are divided by that sum over the factor of β_t.
 #[inline(always)]
 fn node_beliefs<const FMA: bool>(pass: &mut Pass<'_, '_>, node: &mut [f64]) -> Option<()> {
     let (n, width) = (pass.n_labels, pass.width);
@@ -255,7 +258,8 @@ fn edge_beliefs<const FMA: bool>(pass: &mut Pass<'_, '_>, edge: &mut EdgeBeliefs
     }
 }
 
-/// Adds α_{t−1} ⊗ (ψ_t ∘ β_t) of `M` steps at once, so that a row of sums is loaded and stored once for all of them.
+/// Adds α_{t−1} ⊗ (ψ_t ∘ β_t) of `M` steps at once, so that a row of sums is loaded and stored once
+/// for all of them.
 #[inline(always)]
 fn add_outer<const M: usize, const FMA: bool>(pass: &mut Pass<'_, '_>, t: usize) {
     let (n, width) = (pass.n_labels, pass.width);

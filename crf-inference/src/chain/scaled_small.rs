@@ -1,7 +1,8 @@
 //! Forward-backward in the probability domain, for chains of at most four labels.
 //!
-//! The recursions of `scaled.rs`, under the same conditions (`exp_potentials.rs`). A row is one vector that stays in
-//! registers from step to step, and consecutive edges that share a table are summed before their sum is stored.
+//! The recursions of `scaled.rs`, under the same conditions (`exp_potentials.rs`). A row is one
+//! vector that stays in registers from step to step, and consecutive edges that share a table are
+//! summed before their sum is stored.
 
 use crf_core::simd::{Kernel, fma};
 use crf_core::{Beliefs, EdgeBeliefs, EdgeTables};
@@ -37,7 +38,8 @@ impl<const N: usize> Kernel for SmallKernel<'_, '_, '_, '_, N> {
     }
 }
 
-/// Both recursions at a time, since they are independent; returns log Z without the maxima of the nodes.
+/// Both recursions at a time, since they are independent; returns log Z without the maxima of the
+/// nodes.
 #[inline(always)]
 fn recursions<const N: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
     let len = pass.len;

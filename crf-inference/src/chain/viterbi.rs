@@ -8,15 +8,16 @@ pub(super) struct Workspace {
     sorted: Vec<f64>, // [L] partially sorted scores of one position
 }
 
-/// Viterbi with a beam: the most likely labelling and its score, or `None` if no labelling is possible.
+/// Viterbi with a beam: the most likely labelling and its score, or `None` if no labelling is
+/// possible.
 ///
 /// ```text
 /// δ_t(j) = ψ_t(j) + max_i (δ_{t−1}(i) + A_t(i, j))
 /// ```
 ///
-/// Each position keeps the `beam` labels with the best scores so far. Among labellings with equal scores the one with the
-/// smallest labels wins, compared from the end. The forward pass stores scores only, so that it vectorises; the way back
-/// recomputes which label gave each.
+/// Each position keeps the `beam` labels with the best scores so far. Among labellings with equal
+/// scores the one with the smallest labels wins, compared from the end. The forward pass stores
+/// scores only, so that it vectorises; the way back recomputes which label gave each.
 pub(super) fn decode(
     p: &Potentials<'_>,
     len: usize,

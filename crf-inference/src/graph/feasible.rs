@@ -9,8 +9,9 @@ const MAX_STEPS: usize = 1_000_000;
 
 /// Finds a labelling of finite score by depth-first search with backtracking.
 ///
-/// Each node in turn gets the best label given the nodes before it. Where nothing is forbidden this is one pass. If the
-/// search proves that no labelling is possible, the error is `Infeasible`; `Ok(false)` means that it gave up.
+/// Each node in turn gets the best label given the nodes before it. Where nothing is forbidden this
+/// is one pass. If the search proves that no labelling is possible, the error is `Infeasible`;
+/// `Ok(false)` means that it gave up.
 pub(crate) fn find_labelling(p: &Potentials<'_>, labels: &mut [Label]) -> Result<bool> {
     let shape = p.shape();
     let mut untried: Vec<Vec<(f64, Label)>> = Vec::new(); // [nodes so far] labels not yet tried, best last
@@ -52,7 +53,8 @@ fn not_found() -> Error {
     ))
 }
 
-/// Iterated conditional modes (Besag 1986): sets one node after another to its best label until nothing changes.
+/// Iterated conditional modes (Besag 1986): sets one node after another to its best label until
+/// nothing changes.
 ///
 /// Returns the number of sweeps, and true if the last one changed nothing.
 pub(crate) fn improve(p: &Potentials<'_>, labels: &mut [Label], max_sweeps: u32) -> (u32, bool) {
@@ -77,7 +79,8 @@ pub(crate) fn improve(p: &Potentials<'_>, labels: &mut [Label], max_sweeps: u32)
     (max_sweeps, false)
 }
 
-/// Score of label `y` at node `n`: its node potential and the edge potentials towards neighbours of known label.
+/// Score of label `y` at node `n`: its node potential and the edge potentials towards neighbours of
+/// known label.
 pub(crate) fn local_score(
     p: &Potentials<'_>,
     n: usize,

@@ -1,4 +1,5 @@
-//! Approximate algorithms on any graph: estimates are near the truth, bounds hold, labellings are possible.
+//! Approximate algorithms on any graph: estimates are near the truth, bounds hold, labellings are
+//! possible.
 
 use crf_core::{
     Beliefs, Bound, EdgeBeliefs, Error, Inference, Label, OwnedPotentials, Potentials, Scratch, Seed, Stop,
@@ -17,8 +18,8 @@ use proptest::test_runner::RngSeed;
 
 /// Couplings at which belief propagation is accurate.
 const WEAK: Draw = Draw { node: 1.0, edge: 0.1, holes: false };
-/// Couplings at which messages converge to a unique fixed point: with at most four neighbours, 3 tanh(1/4) < 1 (Ihler et
-/// al. 2005).
+/// Couplings at which messages converge to a unique fixed point: with at most four neighbours, 3
+/// tanh(1/4) < 1 (Ihler et al. 2005).
 const GENTLE: Draw = Draw { node: 2.0, edge: 0.25, holes: false };
 const SCHEDULES: [MessageSchedule; 3] =
     [MessageSchedule::Sequential, MessageSchedule::Parallel, MessageSchedule::Residual];
@@ -34,7 +35,8 @@ fn wild() -> impl Strategy<Value = OwnedPotentials> {
     ]
 }
 
-/// Forms with at most two edges between the same nodes: to messages, every further edge is another cycle.
+/// Forms with at most two edges between the same nodes: to messages, every further edge is another
+/// cycle.
 fn sparse() -> impl Strategy<Value = Form> {
     prop_oneof![Just(Form::Forest), Just(Form::Cycle), Just(Form::Grid)]
 }
@@ -66,7 +68,8 @@ proptest! {
 
     #[test]
     fn edges_whose_tables_are_constant_close_no_cycle(mut x in graphs(Just(Form::Any), MODERATE), height in -3.0..3.0_f64) {
-        // Only the first edge between each node and its successor keeps its table: others would close cycles.
+        // Only the first edge between each node and its successor keeps its table: others would
+        // close cycles.
         prop_assume!(x.of_edge.iter().enumerate().all(|(e, &table)| table as usize == e));
         let mut kept = std::collections::BTreeSet::new();
         for e in 0..x.shape().n_edges() {

@@ -258,7 +258,8 @@ fn a_very_long_chain_needs_no_stack() {
 
 #[test]
 fn label_classes_that_never_meet_keep_their_probability() {
-    // Label 0 wins every early step by e^140, label 1 every late one: scaled rows lose label 1 long before it wins.
+    // Label 0 wins every early step by e^140, label 1 every late one: scaled rows lose label 1 long
+    // before it wins.
     let (len, far) = (12, 140.0);
     let node = (0..len).flat_map(|t| if t < 5 { [0.0, -far] } else { [-far, 0.0] }).collect();
     let no = f64::NEG_INFINITY;

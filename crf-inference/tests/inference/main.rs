@@ -1,4 +1,5 @@
-//! Tests of inference: exact algorithms against enumeration, approximate ones against the grade of answer each claims.
+//! Tests of inference: exact algorithms against enumeration, approximate ones against the grade of
+//! answer each claims.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod approximate_on_graphs;

@@ -137,7 +137,8 @@ mod tests {
     use crf_core::Messages;
     use crf_testing::problems::{Draw, Encoded, data};
 
-    /// Neighbours that are certain of what they are count as a symbol does: eq. 9 has no second case.
+    /// Neighbours that are certain of what they are count as a symbol does: eq. 9 has no second
+    /// case.
     #[test]
     fn deterministic_evidence_is_an_attribute() {
         // Of two, so that nobody has more than one neighbour.

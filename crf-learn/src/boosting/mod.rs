@@ -44,3 +44,14 @@ pub(crate) mod rounds;
 pub(crate) mod trees;
 pub(crate) mod virtual_evidence_boosting;
 pub(crate) mod weak_learner;
+
+pub use self::trees::*;
+pub use additive_model::AdditiveModel;
+pub use boosted_hmm::BoostedHmm;
+pub use boosted_random_field::BoostedRandomField;
+pub use boosted_random_field::model::BrfModel;
+pub use gradient_tree_boosting::loss::Leaf;
+pub use gradient_tree_boosting::model::TreeModel;
+pub use gradient_tree_boosting::{Gradient, GradientTreeBoosting};
+pub use logit_boost::LogitBoost;
+pub use virtual_evidence_boosting::VirtualEvidenceBoosting;

@@ -144,7 +144,8 @@ fn grow(
     stumps.train.evaluate(&stumps.tables)?;
     let (trace, mut best) = boost(&mut stumps, settings.rounds, settings.patience, run)?;
     if keeps_best_round {
-        // Messages run in cycles on graphs, and strong potentials can make them undo what was gained.
+        // Messages run in cycles on graphs, and strong potentials can make them undo what was
+        // gained.
         let losses = (1..).zip(&trace.iterations).map(|(round, iteration)| (round, iteration.objective));
         best = losses.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(best, |(round, _)| round);
     }
@@ -192,7 +193,8 @@ impl Ensemble for Stumps<'_> {
         let none = || Error::data("there is neither an attribute nor a relation to learn from");
         let best = finite(self.pool.best(&self.train).ok_or_else(none)?, round)?;
         let gradient_norm = best.gain.sqrt();
-        // Half the fall of the squared error, of which symmetric values keep all but one label's share.
+        // Half the fall of the squared error, of which symmetric values keep all but one label's
+        // share.
         let n = self.pool.shape(best.question).1 as f64;
         let done = (n - 1.0) / n * best.gain / 2.0 < self.min_gain;
         if !done {

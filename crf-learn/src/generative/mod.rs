@@ -7,3 +7,7 @@
 
 pub(crate) mod discriminative_hmm;
 pub(crate) mod hmm;
+
+pub use discriminative_hmm::DiscriminativeHmm;
+pub use hmm::model::HmmModel;
+pub use hmm::{Emission, Hmm};

@@ -73,7 +73,8 @@ impl Learner for Logistic {
         };
         let stop = match run.observe(&record) {
             ControlFlow::Break(()) => Stop::Observer,
-            // linfa sums in another order, so a gradient within its tolerance may be a little larger here.
+            // linfa sums in another order, so a gradient within its tolerance may be a little
+            // larger here.
             ControlFlow::Continue(()) if point.gradient_norm <= 2.0 * self.tolerance => Stop::Converged,
             ControlFlow::Continue(()) => Stop::Budget,
         };

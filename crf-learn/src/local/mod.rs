@@ -9,3 +9,6 @@
 pub(crate) mod logistic;
 pub(crate) mod positions;
 pub(crate) mod svc;
+
+pub use logistic::Logistic;
+pub use svc::Svc;

@@ -12,3 +12,8 @@ pub(crate) mod m_estimator;
 pub(crate) mod minimisation;
 pub(crate) mod mle;
 pub(crate) mod pseudo_likelihood;
+
+pub use m_estimator::{MEstimator, Reference};
+pub use minimisation::Minimisation;
+pub use mle::Mle;
+pub use pseudo_likelihood::PseudoLikelihood;

@@ -134,8 +134,9 @@ impl<'a> Decoder<'a> {
         self.scorer.update(w);
     }
 
-    /// Adds `step(k)` times F_k(x_i, to) − F_k(x_i, from) to each weight `k`; calls `changed` with each summand that is
-    /// added to a weight. `from` defaults to [`Decoder::found`], `to` to the truth.
+    /// Adds `step(k)` times F_k(x_i, to) − F_k(x_i, from) to each weight `k`; calls `changed` with
+    /// each summand that is added to a weight. `from` defaults to [`Decoder::found`], `to` to the
+    /// truth.
     pub(crate) fn shift(
         &mut self,
         i: usize,
@@ -148,7 +149,8 @@ impl<'a> Decoder<'a> {
         self.scorer.shift(i, from, to, step, changed);
     }
 
-    /// The entries of F(x_i, to) − F(x_i, from) that are not 0, each once; defaults as in [`Decoder::shift`].
+    /// The entries of F(x_i, to) − F(x_i, from) that are not 0, each once; defaults as in
+    /// [`Decoder::shift`].
     pub(crate) fn difference(
         &mut self,
         i: usize,
@@ -220,7 +222,8 @@ impl<'a> Decoder<'a> {
         self.shards.iter().flat_map(|shard| shard.violations(self.rule.x.data()))
     }
 
-    /// Writes Σ_i weight_i · (F(x_i, y_i) − F(x_i, y)) to `out`, y being what the last [`Decoder::hinge`] found.
+    /// Writes Σ_i weight_i · (F(x_i, y_i) − F(x_i, y)) to `out`, y being what the last
+    /// [`Decoder::hinge`] found.
     pub(crate) fn sum_differences(&mut self, out: &mut [f64]) {
         let Decoder { scorer, rule, shards, .. } = self;
         shards.par_iter_mut().for_each(|shard| shard.sum_differences(scorer, rule));

@@ -44,3 +44,13 @@ pub(crate) mod ssvm_n_slack;
 pub(crate) mod ssvm_one_slack;
 pub(crate) mod ssvm_subgradient;
 pub(crate) mod training_loop;
+
+pub use arow::Arow;
+pub use loss::{Loss, Margin};
+pub use passive_aggressive::{PassiveAggressive, Slack};
+pub use perceptron::Perceptron;
+pub use ssvm::Ssvm;
+pub use ssvm_frank_wolfe::SsvmFrankWolfe;
+pub use ssvm_n_slack::SsvmNSlack;
+pub use ssvm_one_slack::SsvmOneSlack;
+pub use ssvm_subgradient::SsvmSubgradient;

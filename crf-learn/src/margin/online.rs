@@ -8,14 +8,16 @@ use crate::training::shuffled_order::ShuffledOrder;
 
 /// Update rule of an online learner, which changes the weights after each sequence.
 ///
-/// A rule keeps what it remembers between sequences, such as the variances of AROW. Order of the sequences, average,
-/// trace and early stopping are those of [`learn_online`].
+/// A rule keeps what it remembers between sequences, such as the variances of AROW. Order of the
+/// sequences, average, trace and early stopping are those of [`learn_online`].
 pub(crate) trait OnlineRule {
-    /// Decodes sequence `i`, moves the weights if that was a mistake, and returns the loss before the move.
+    /// Decodes sequence `i`, moves the weights if that was a mistake, and returns the loss before
+    /// the move.
     fn update(&mut self, weights: &mut OnlineWeights<'_>, i: usize) -> Result<f64>;
 }
 
-/// The weights of an online learner, with the decoder that uses them and their average over all updates.
+/// The weights of an online learner, with the decoder that uses them and their average over all
+/// updates.
 pub(crate) struct OnlineWeights<'a> {
     pub(crate) decoder: Decoder<'a>,
     averaged: AveragedWeights,
@@ -27,14 +29,16 @@ impl OnlineWeights<'_> {
         &self.averaged.now
     }
 
-    /// Adds `step(k)` times F_k(x_i, y_i) − F_k(x_i, y) to each weight `k`, where y is the labelling that was found last.
+    /// Adds `step(k)` times F_k(x_i, y_i) − F_k(x_i, y) to each weight `k`, where y is the
+    /// labelling that was found last.
     pub(crate) fn move_towards_truth(&mut self, i: usize, step: impl Fn(usize) -> f64) {
         let OnlineWeights { decoder, averaged } = self;
         decoder.shift(i, None, None, step, |k, change| averaged.add(k, change));
     }
 }
 
-/// Trains by `rule`, sequence by sequence, in an order drawn anew for each epoch; `margin` is that of the decoder.
+/// Trains by `rule`, sequence by sequence, in an order drawn anew for each epoch; `margin` is that
+/// of the decoder.
 pub(crate) fn learn_online(
     rule: impl OnlineRule,
     margin: &Margin,

@@ -18,3 +18,6 @@ pub(crate) mod feed_forward;
 pub(crate) mod model;
 pub(crate) mod neural_chain;
 pub(crate) mod objectives;
+
+pub use model::NeuralModel;
+pub use neural_chain::{By, NeuralChain, Pairwise, Training};

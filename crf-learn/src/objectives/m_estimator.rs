@@ -147,7 +147,8 @@ impl<'a> MEstimatorObjective<'a> {
         let n_nodes = truth.len();
         let mut linear = 0.0;
         let labels = |n: usize| shape.node_offset(n)..shape.node_offset(n + 1);
-        // A node has at least one label, so −m_t overwrites no score that is still to be read, nor is it overwritten below.
+        // A node has at least one label, so −m_t overwrites no score that is still to be read, nor
+        // is it overwritten below.
         for n in 0..n_nodes {
             let products = scores[labels(n)].iter().zip(&rho[labels(n)]).map(|(score, rho)| rho * score);
             let (right, mean) = (scores[labels(n)][truth[n] as usize], products.sum::<f64>());
@@ -247,7 +248,8 @@ impl Objective for MEstimatorObjective<'_> {
         let PreparedReference::Same { centred, weights } = &self.rho else {
             return items.into_iter().try_for_each(|item| self.add(w, item, part, worker));
         };
-        // Sequences such as words are too short to fill vectors, and the rows of a block are still in the cache when they are added.
+        // Sequences such as words are too short to fill vectors, and the rows of a block are still
+        // in the cache when they are added.
         let mut patches = if items.is_empty() {
             0..0
         } else {

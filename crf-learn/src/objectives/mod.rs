@@ -27,3 +27,9 @@ pub(crate) mod objective;
 pub(crate) mod patches;
 pub(crate) mod pseudo_likelihood;
 pub(crate) mod sharded;
+
+pub use likelihood::LikelihoodObjective;
+pub use m_estimator::{Form, MEstimatorObjective, ReferenceDistribution};
+pub use objective::{Objective, PartialSum, WorkerMemory};
+pub use pseudo_likelihood::PseudoLikelihoodObjective;
+pub use sharded::Sharded;

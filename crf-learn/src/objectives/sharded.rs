@@ -117,7 +117,8 @@ impl<O: Objective> Sharded<O> {
                 }
             }
         };
-        // A single shard stays on this thread: a waiting thread could take on another job that delays it.
+        // A single shard stays on this thread: a waiting thread could take on another job that
+        // delays it.
         match &mut *shards {
             [only] => work((0, only))?,
             many => many.par_iter_mut().enumerate().try_for_each(work)?,

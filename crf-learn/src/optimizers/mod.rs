@@ -39,3 +39,14 @@ pub(crate) mod projected_cg;
 pub(crate) mod quasi_newton;
 pub(crate) mod sgd;
 pub(crate) mod vector_passes;
+
+pub use adam::Adam;
+pub use lbfgs::Lbfgs;
+pub use optimizer::{
+    CostFunction, Optimizer, OptimizerState, PenaltyFactor, Point, StopRule, minimise, pseudo_gradient,
+    run_steps,
+};
+pub use owl_qn::OwlQn;
+pub use penalised::{Penalised, Penalty};
+pub use projected_cg::ProjectedCg;
+pub use sgd::{Sgd, StepSchedule};

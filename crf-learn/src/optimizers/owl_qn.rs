@@ -88,7 +88,8 @@ impl OwlQnState {
                 let mut expected = 0.0;
                 for (k, trial) in (start..).zip(trial) {
                     let w = point.w[k];
-                    // A weight may not change its sign; a weight of zero may only take the sign that lowers the objective.
+                    // A weight may not change its sign; a weight of zero may only take the sign
+                    // that lowers the objective.
                     let orthant = if w != 0.0 { w } else { -pseudo[k] };
                     let moved = w - step * f64::from(direction[k]);
                     // An unpenalised weight has no kink at zero and may cross it.

@@ -46,7 +46,8 @@ impl DenseRuns {
             while r < end {
                 let last = end.min(r + MAX_LEN);
                 let alike = (r..last).take_while(|&other| columns(other) == columns(r)).count();
-                // Functions without one whole row, and runs beyond the largest index, are handled position by position.
+                // Functions without one whole row, and runs beyond the largest index, are handled
+                // position by position.
                 let is_run = alike >= MIN_LEN
                     && !columns(r).is_empty()
                     && found.runs.len() < NO_RUN as usize

@@ -37,3 +37,6 @@ pub(crate) mod merged_features;
 pub(crate) mod padded_rows;
 pub(crate) mod scorer;
 pub(crate) mod weight_layout;
+
+pub use merged_features::MergedFeatures;
+pub use scorer::Scorer;

@@ -157,11 +157,12 @@ impl<'a> Scorer<'a> {
         self.for_each_feature(i, labels, |k, value| out[k] += scale * value);
     }
 
-    /// Adds `step(k)` times F_k(x_i, to) − F_k(x_i, from) to each weight `k`; calls `changed` with each summand that is
-    /// added to a weight.
+    /// Adds `step(k)` times F_k(x_i, to) − F_k(x_i, from) to each weight `k`; calls `changed` with
+    /// each summand that is added to a weight.
     ///
-    /// The step of a weight must not depend on what was changed before in the same call. The cost is that of the positions
-    /// where the labellings differ, and of the shared tables if an edge differs.
+    /// The step of a weight must not depend on what was changed before in the same call. The cost
+    /// is that of the positions where the labellings differ, and of the shared tables if an edge
+    /// differs.
     pub fn shift(
         &mut self,
         i: usize,

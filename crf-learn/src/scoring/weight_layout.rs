@@ -34,7 +34,8 @@ const CACHED: usize = 1 << 20;
 /// and its single weights with their labels; no function is looked up in an iteration. Functions
 /// with other values are looked up, unless their positions form [dense
 /// runs](crate::scoring::dense_runs::DenseRuns). Within each region functions stand in their own
-/// order, so a block of consecutive functions occupies one range of each region; bundles `b` follow.
+/// order, so a block of consecutive functions occupies one range of each region; bundles `b`
+/// follow.
 #[derive(Debug)]
 pub(crate) struct WeightLayout {
     slots: Vec<WeightSlot>,  // [functions] empty for functions that do not occur
@@ -163,7 +164,8 @@ impl WeightLayout {
             next.single += n_singles;
         }
         self.blocks.push(BlockStart { function: features.n_observations(), ..next });
-        // The regions follow each other: wide, narrow, single. Rows that are a whole vector are narrow.
+        // The regions follow each other: wide, narrow, single. Rows that are a whole vector are
+        // narrow.
         let narrow = next.wide.next_multiple_of(LANES);
         let single = narrow + next.narrow;
         stored("weights", single + next.single)?;

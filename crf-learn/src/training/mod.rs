@@ -7,3 +7,5 @@
 
 pub(crate) mod early_stopping;
 pub(crate) mod shuffled_order;
+
+pub use early_stopping::EarlyStopping;

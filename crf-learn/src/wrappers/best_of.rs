@@ -99,7 +99,8 @@ mod tests {
             let fit = learner.fit(&problem, &mut FitContext::new(Seed::new(1), &mut go_on)).unwrap();
             fit.model.log_linear().unwrap().weights().to_vec()
         };
-        // Under the first penalty no weight is left to tell labels apart, under the second one there is.
+        // Under the first penalty no weight is left to tell labels apart, under the second one
+        // there is.
         let (all, good) = (
             fit(
                 r#"{"type": "best-of", "learners": [{"type": "mle", "l1": 1e6}, {"type": "mle", "l2": 0.1}]}"#,

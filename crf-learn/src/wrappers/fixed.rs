@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fixed {
-    /// Weights by the names of features, in which `*` stands for any text: `{ "y=sun*" = 1, "y'=* ∧ y=rain" = -2 }`.
+    /// Weights by the names of features, in which `*` stands for any text:
+    /// `{ "y=sun*" = 1, "y'=* ∧ y=rain" = -2 }`.
     ///
-    /// Names are those that `inspect` prints. Features without a weight here have 0; two weights for one feature and a
-    /// name that no feature has are refused.
+    /// Names are those that `inspect` prints. Features without a weight here have 0; two weights
+    /// for one feature and a name that no feature has are refused.
     pub weights: BTreeMap<String, f64>,
 }
 

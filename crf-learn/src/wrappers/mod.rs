@@ -9,3 +9,8 @@ pub(crate) mod best_of;
 pub(crate) mod fixed;
 pub(crate) mod in_part;
 pub(crate) mod label_weighted;
+
+pub use best_of::BestOf;
+pub use fixed::Fixed;
+pub use in_part::InPart;
+pub use label_weighted::{LabelWeighted, LabelWeights, Rule};

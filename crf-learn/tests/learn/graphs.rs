@@ -1,4 +1,5 @@
-//! Training on graphs: gradients against central differences, weights against the truth and each other.
+//! Training on graphs: gradients against central differences, weights against the truth and each
+//! other.
 
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};

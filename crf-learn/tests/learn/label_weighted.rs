@@ -94,7 +94,8 @@ fn weights_of_one_change_nothing_for_any_learner() {
         "logit-boost",
         "boosted-random-field",
     ];
-    // A weight multiplies the longest step of a passive-aggressive learner, so steps must be that long to show it.
+    // A weight multiplies the longest step of a passive-aggressive learner, so steps must be that
+    // long to show it.
     let inner = learners.map(|name| format!(r#"{{"type": "{name}"}}"#));
     let short_steps = r#"{"type": "passive-aggressive", "c": 0.001}"#.to_owned();
     for inner in inner.into_iter().chain([short_steps]) {

@@ -1,4 +1,5 @@
-//! Tests of the learners, in one program: linking the whole toolkit once is faster than once per file.
+//! Tests of the learners, in one program: linking the whole toolkit once is faster than once per
+//! file.
 
 mod boosting;
 mod generative;

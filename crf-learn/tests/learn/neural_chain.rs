@@ -130,7 +130,8 @@ fn transition_weights_come_to_their_optimum_beside_the_net() {
         assert!(matches!(fit.trace.stop, Stop::Converged | Stop::NoProgress), "{:?}", fit.trace.stop);
         let epochs = &fit.trace.iterations[..4];
         assert!(epochs.windows(2).all(|pair| pair[1].objective < pair[0].objective));
-        // Beside scores of the net, the first iteration of the second stage begins below the net alone.
+        // Beside scores of the net, the first iteration of the second stage begins below the net
+        // alone.
         let last = fit.trace.iterations.last().unwrap();
         assert!(last.objective < epochs[3].objective * if by == By::Likelihood { 1.0 } else { 1.2 });
         // log p(Y | X) under the model is what the trace says.
@@ -201,7 +202,8 @@ fn what_cannot_work_is_refused() {
     assert!(error.to_string().contains("positions must be of one kind"), "{error}");
 }
 
-/// Diotte's net and pairwise training on the small task: fold 1 to train, the nine others to test. A linear chain has 0.787 there.
+/// Diotte's net and pairwise training on the small task: fold 1 to train, the nine others to test.
+/// A linear chain has 0.787 there.
 #[test]
 #[ignore = "needs CRF_DATA"]
 fn letters_are_read_better_than_by_a_linear_chain() {

@@ -9,10 +9,12 @@ use std::ops::ControlFlow;
 
 use crate::penalty_path::l1_path::L1Path;
 
-/// The model as a selector found it, without further training: "unsmoothed" in the tables of Vail (2008), §3.4.
+/// The model as a selector found it, without further training: "unsmoothed" in the tables of Vail
+/// (2008), §3.4.
 ///
-/// A learner that trains nothing itself. If the `selector` of the method has found weights, they are kept. Otherwise the
-/// `selector` of this learner is run, and the best of its candidates is the model.
+/// A learner that trains nothing itself. If the `selector` of the method has found weights, they
+/// are kept. Otherwise the `selector` of this learner is run, and the best of its candidates is the
+/// model.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AsSelected {

@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidates::path_reporter::{Emit, PathReporter};
 
-/// Boosting as a filter: the one candidate has the observation functions that LogitBoost chooses, each with all labels ("ML +
-/// boosting" and "MPL + boosting" of Liao et al. 2007, §5.2).
+/// Boosting as a filter: the one candidate has the observation functions that LogitBoost chooses,
+/// each with all labels ("ML + boosting" and "MPL + boosting" of Liao et al. 2007, §5.2).
 ///
-/// Good for many functions of which few matter, such as the stumps of `{ type = "threshold", … }`. LogitBoost classifies positions
-/// by themselves, so intercepts and transitions take no part in the choice and are all kept. The candidate comes without
-/// weights: the learner of the method trains it. The settings are those of the learner `logit-boost`.
+/// Good for many functions of which few matter, such as the stumps of `{ type = "threshold", … }`.
+/// LogitBoost classifies positions by themselves, so intercepts and transitions take no part in the
+/// choice and are all kept. The candidate comes without weights: the learner of the method trains
+/// it. The settings are those of the learner `logit-boost`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LogitBoost(pub crf_learn::LogitBoost);
 

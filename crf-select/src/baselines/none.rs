@@ -3,7 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-/// No selection: the one candidate has every feature. The default, and the baseline for the other selectors.
+/// No selection: the one candidate has every feature. The default, and the baseline for the other
+/// selectors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct None {}

@@ -1,6 +1,7 @@
 use crf_core::{Dataset, EncodedDataset, FeatureMap, Label, SparseRows};
 
-/// The encoded dataset by observation function: where each one is not zero, in memory linear in the non-zeros.
+/// The encoded dataset by observation function: where each one is not zero, in memory linear in the
+/// non-zeros.
 pub(crate) struct FunctionColumns {
     state: ColumnMatrix,      // functions × positions
     transition: ColumnMatrix, // functions × distinct edge rows
@@ -75,7 +76,8 @@ impl FunctionColumns {
     }
 }
 
-/// The label of a position if models of the data can have it; `None` if it is missing or unknown to the schema.
+/// The label of a position if models of the data can have it; `None` if it is missing or unknown to
+/// the schema.
 pub(crate) fn known(label: Option<Label>) -> Option<Label> {
     label.filter(|&label| !Dataset::is_foreign(label))
 }
@@ -93,7 +95,8 @@ struct ColumnMatrix {
 }
 
 impl ColumnMatrix {
-    /// Transposes sparse rows and adds constant columns: (column, its value, the rows that have it).
+    /// Transposes sparse rows and adds constant columns: (column, its value, the rows that have
+    /// it).
     fn new<'r>(
         rows: &SparseRows,
         constants: impl Iterator<Item = (u32, f64, &'r [u32])> + Clone,

@@ -5,7 +5,8 @@ use crf_learn::{LikelihoodObjective, Objective, Penalised, Penalty, Point, Shard
 
 use crate::candidates::warm_steps::WarmSteps;
 
-/// Constructor of an objective: the only thing in which the likelihood's path and the M-estimator's differ here.
+/// Constructor of an objective: the only thing in which the likelihood's path and the M-estimator's
+/// differ here.
 pub(crate) type BuildObjective<'o> =
     dyn for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync + 'o;
 
@@ -16,15 +17,17 @@ pub(crate) fn likelihood<'b>(problem: &Problem<'b>) -> Result<Box<dyn Objective 
 
 /// The objective over all candidate features: their weights, its value and its full gradient.
 ///
-/// One pass over the data gives the derivative of every candidate, so a selector sees all of them at once. It also builds the
-/// penalised objective of a subset, from data encoded with the functions of that subset only, so few features train fast.
+/// One pass over the data gives the derivative of every candidate, so a selector sees all of them
+/// at once. It also builds the penalised objective of a subset, from data encoded with the
+/// functions of that subset only, so few features train fast.
 pub(crate) struct CandidateObjective<'a> {
     pub(crate) problem: Problem<'a>,
     build: &'a BuildObjective<'a>,
     full: Sharded<Box<dyn Objective + 'a>>,
     /// Weight of each candidate.
     pub(crate) w: Vec<f64>,
-    /// Derivatives of the objective, without a penalty, at the weights of the last [`CandidateObjective::evaluate`].
+    /// Derivatives of the objective, without a penalty, at the weights of the last
+    /// [`CandidateObjective::evaluate`].
     pub(crate) gradient: Vec<f64>,
     /// Value of the objective there, without a penalty.
     pub(crate) value: f64,
@@ -81,9 +84,11 @@ impl<'a> CandidateObjective<'a> {
         features.iter().map(|&k| self.w[k]).collect()
     }
 
-    /// Calls `f` with the penalised objective of a model that has only `features`, and with its current point.
+    /// Calls `f` with the penalised objective of a model that has only `features`, and with its
+    /// current point.
     ///
-    /// Value and gradient of the point come from the last evaluation, so it costs no pass over the data.
+    /// Value and gradient of the point come from the last evaluation, so it costs no pass over the
+    /// data.
     pub(crate) fn restrict<R>(
         &mut self,
         features: &[usize],
@@ -99,7 +104,8 @@ impl<'a> CandidateObjective<'a> {
         f(self, &mut penalised, &mut point)
     }
 
-    /// Copies value and gradient of the last evaluation to the point of a restricted model, which must be at its weights.
+    /// Copies value and gradient of the last evaluation to the point of a restricted model, which
+    /// must be at its weights.
     pub(crate) fn reuse_gradient<O: Objective>(
         &self,
         features: &[usize],
@@ -115,7 +121,8 @@ impl<'a> CandidateObjective<'a> {
         features.iter().zip(w).for_each(|(&k, &w)| self.w[k] = w);
     }
 
-    /// Trains the weights of some candidates from their current values and evaluates all candidates at the result.
+    /// Trains the weights of some candidates from their current values and evaluates all candidates
+    /// at the result.
     ///
     /// Returns the penalised objective and the reason why training stopped.
     pub(crate) fn train(

@@ -33,7 +33,8 @@ impl<'e> PathReporter<'e> {
     }
 }
 
-/// The model of a candidate with weights; an error in the name of the selector `tag` if it has none.
+/// The model of a candidate with weights; an error in the name of the selector `tag` if it has
+/// none.
 pub(crate) fn candidate_model(
     candidate: &Candidate<'_>,
     map: &FeatureMap,

@@ -1,7 +1,8 @@
 use crf_core::Result;
 use crf_learn::{CostFunction, OptimizerState, PenaltyFactor, Point, pseudo_gradient};
 
-/// Proximal quasi-Newton method with a dense curvature matrix, for few weights under an ℓ1 penalty (Lee, Sun & Saunders 2014).
+/// Proximal quasi-Newton method with a dense curvature matrix, for few weights under an ℓ1 penalty
+/// (Lee, Sun & Saunders 2014).
 ///
 /// From w with gradient g, the weights are moved towards the minimum over z of the quadratic model
 ///
@@ -9,15 +10,18 @@ use crf_learn::{CostFunction, OptimizerState, PenaltyFactor, Point, pseudo_gradi
 /// g·(z − w) + ½ (z − w)·B (z − w) + Σ_k λ_k |z_k|
 /// ```
 ///
-/// which coordinate descent (Friedman, Hastie & Tibshirani 2010, equation 5) and Newton's steps among the weights that are not zero
-/// find together. B is the curvature that BFGS has learnt from all steps so far (Nocedal & Wright 2006, equation 6.19): n² numbers.
+/// which coordinate descent (Friedman, Hastie & Tibshirani 2010, equation 5) and Newton's steps
+/// among the weights that are not zero find together. B is the curvature that BFGS has learnt from
+/// all steps so far (Nocedal & Wright 2006, equation 6.19): n² numbers.
 ///
-/// The norm of the pseudo-gradient over [`MAX_STEP`] is added to the diagonal of B, as regularised Newton methods do (Li, Fukushima,
-/// Qi & Yamashita 2004). The term vanishes at a minimum. Elsewhere it keeps weights from running away along directions in which the
-/// function is flat, such as those of features that fire on true labels only: these have no best weight.
+/// The norm of the pseudo-gradient over [`MAX_STEP`] is added to the diagonal of B, as regularised
+/// Newton methods do (Li, Fukushima, Qi & Yamashita 2004). The term vanishes at a minimum.
+/// Elsewhere it keeps weights from running away along directions in which the function is flat,
+/// such as those of features that fire on true labels only: these have no best weight.
 ///
-/// Candidates resemble each other, as nested thresholds do. OWL-QN takes many iterations for few weights of that kind, since its
-/// direction omits the weights at zero; here they are part of the model's minimum.
+/// Candidates resemble each other, as nested thresholds do. OWL-QN takes many iterations for few
+/// weights of that kind, since its direction omits the weights at zero; here they are part of the
+/// model's minimum.
 pub(crate) struct ProximalNewton {
     curvature: Vec<f64>, // [n × n] B
     scale: Option<f64>,  // curvature along directions without a step yet; unknown before the first step
@@ -31,16 +35,19 @@ pub(crate) struct ProximalNewton {
     trial: Point,
 }
 
-/// Tolerance of the model's minimum, as a share of the norm of the pseudo-gradient: more exact minima of inexact models are of no use.
+/// Tolerance of the model's minimum, as a share of the norm of the pseudo-gradient: more exact
+/// minima of inexact models are of no use.
 const FORCING: f64 = 0.01;
 /// Maximum length of a step of the model.
 const MAX_STEP: f64 = 10.0;
 /// Maximum number of coordinate-descent sweeps for one model.
 const MAX_SWEEPS: u32 = 30;
-/// Maximum number of Newton's steps between two sweeps; each but the last ends where a weight reaches zero.
+/// Maximum number of Newton's steps between two sweeps; each but the last ends where a weight
+/// reaches zero.
 const MAX_NEWTON_STEPS: u32 = 10;
-/// Maximum number of non-zero weights for Newton's steps; more are left to coordinate descent. A factorisation takes the third power
-/// of their number, which would then cost more than passes over the data.
+/// Maximum number of non-zero weights for Newton's steps; more are left to coordinate descent. A
+/// factorisation takes the third power of their number, which would then cost more than passes over
+/// the data.
 const MAX_FREE: usize = 500;
 /// Minimum of a pivot, as a share of its diagonal entry; a smaller one is rounding.
 const MIN_PIVOT: f64 = 1e-12;
@@ -66,7 +73,8 @@ impl ProximalNewton {
         }
     }
 
-    /// Copies the curvature of features shared by `from`, those of `self`, and `to`, those of the result; both ascending.
+    /// Copies the curvature of features shared by `from`, those of `self`, and `to`, those of the
+    /// result; both ascending.
     pub(crate) fn carry_over(&self, from: &[usize], to: &[usize]) -> Self {
         let mut carried = ProximalNewton::new(to.len());
         carried.scale = self.scale;
@@ -101,9 +109,11 @@ impl ProximalNewton {
         (0..n).for_each(|k| self.curvature[k * n + k] = self.diagonal[k]);
     }
 
-    /// Minimises the model at `at`: coordinate descent decides which weights are zero, Newton's steps find the others.
+    /// Minimises the model at `at`: coordinate descent decides which weights are zero, Newton's
+    /// steps find the others.
     ///
-    /// Coordinate descent alone creeps along directions that are flat beside others, as features that resemble each other have them.
+    /// Coordinate descent alone creeps along directions that are flat beside others, as features
+    /// that resemble each other have them.
     fn minimise(&mut self, l1: PenaltyFactor<'_>, at: &Point) {
         self.target.copy_from_slice(&at.w);
         self.slopes.copy_from_slice(&at.gradient);
@@ -145,7 +155,8 @@ impl ProximalNewton {
         }
     }
 
-    /// Newton's step among the non-zero weights, as far as none changes its sign. True if it was a whole step.
+    /// Newton's step among the non-zero weights, as far as none changes its sign. True if it was a
+    /// whole step.
     fn newton_step(&mut self, l1: PenaltyFactor<'_>) -> bool {
         let n = self.target.len();
         self.free.clear();
@@ -174,7 +185,8 @@ impl ProximalNewton {
         end.is_none()
     }
 
-    /// Line search towards the model's minimum for a sufficient decrease (Tseng & Yun 2009, equation 9); the point is in `trial`.
+    /// Line search towards the model's minimum for a sufficient decrease (Tseng & Yun 2009,
+    /// equation 9); the point is in `trial`.
     fn search(&mut self, f: &mut dyn CostFunction, at: &Point) -> Result<SearchEnd> {
         let l1 = f.l1();
         let pairs = at.w.iter().zip(&self.target).zip(&at.gradient).enumerate();
@@ -245,7 +257,8 @@ enum SearchEnd {
     NoDecrease,
 }
 
-/// Solves A x = b by Cholesky's factorisation: x replaces b, and the factor the upper triangle of A, the only part that is read.
+/// Solves A x = b by Cholesky's factorisation: x replaces b, and the factor the upper triangle of
+/// A, the only part that is read.
 ///
 /// Where a pivot is no more than rounding, x is zero.
 fn solve(a: &mut [f64], b: &mut [f64]) {
@@ -315,7 +328,8 @@ mod tests {
             }
         }
 
-        // Along features that fire on true labels only nothing is curved, and steps of the model would have no end.
+        // Along features that fire on true labels only nothing is curved, and steps of the model
+        // would have no end.
         #[test]
         fn no_step_is_longer_than_the_farthest(
             n in 1..6_usize, digits in -12..1_i32, row in proptest::collection::vec(-1.0..1.0_f64, 6),

@@ -1,4 +1,5 @@
-/// Indices of the largest positive scores among the eligible ones, best first and at most `n`; ties go to the smaller index.
+/// Indices of the largest positive scores among the eligible ones, best first and at most `n`; ties
+/// go to the smaller index.
 pub(crate) fn top_scores(scores: &[f64], is_eligible: impl Fn(usize) -> bool, n: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).filter(|&k| is_eligible(k) && scores[k] > 0.0).collect();
     let descending = |&a: &usize, &b: &usize| scores[b].total_cmp(&scores[a]).then(a.cmp(&b));

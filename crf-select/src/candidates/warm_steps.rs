@@ -3,13 +3,14 @@ use crf_learn::{CostFunction, Lbfgs, Optimizer, OptimizerState, OwlQn};
 
 use crate::candidates::proximal_newton::ProximalNewton;
 
-/// Default maximum of weights for [`ProximalNewton`], whose matrix takes 128 MB at this size; larger models use OWL-QN or L-BFGS.
+/// Default maximum of weights for [`ProximalNewton`], whose matrix takes 128 MB at this size;
+/// larger models use OWL-QN or L-BFGS.
 pub(crate) const MAX_DENSE: usize = 4000;
 
 /// Optimizer that is warm-started from one set of features to the next.
 ///
-/// All sets are restrictions of one smooth function, so the curvature learnt on a set stays valid for the features that the
-/// next one shares with it.
+/// All sets are restrictions of one smooth function, so the curvature learnt on a set stays valid
+/// for the features that the next one shares with it.
 pub(crate) struct WarmSteps {
     max_dense: usize,     // more weights than this are left to OWL-QN or L-BFGS
     features: Vec<usize>, // the features of `dense`, ascending
@@ -23,7 +24,8 @@ impl WarmSteps {
         WarmSteps { max_dense, features: Vec::new(), dense: ProximalNewton::new(0), sparse: None }
     }
 
-    /// Returns the optimizer for `f`, the objective of these features, ascending, with the curvature that is known of them.
+    /// Returns the optimizer for `f`, the objective of these features, ascending, with the
+    /// curvature that is known of them.
     pub(crate) fn resume(
         &mut self,
         f: &dyn CostFunction,

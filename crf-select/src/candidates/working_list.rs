@@ -8,11 +8,13 @@ use crate::candidates::objective::CandidateObjective;
 use crate::candidates::path_reporter::Emit;
 use crate::candidates::top_scores::top_scores;
 
-/// Restricts a path to a list of the candidates with the largest derivatives, at first those at w = 0.
+/// Restricts a path to a list of the candidates with the largest derivatives, at first those at w =
+/// 0.
 ///
-/// The largest derivatives often belong to near copies of the same few numbers, as nested thresholds are. So whenever the model has
-/// grown by a factor, or its path has ended, all candidates are evaluated again at its weights, the list is rebuilt from the
-/// features of the model and the new largest derivatives, and the path is followed again from its beginning.
+/// The largest derivatives often belong to near copies of the same few numbers, as nested
+/// thresholds are. So whenever the model has grown by a factor, or its path has ended, all
+/// candidates are evaluated again at its weights, the list is rebuilt from the features of the
+/// model and the new largest derivatives, and the path is followed again from its beginning.
 pub(crate) struct WorkingList {
     /// Number of candidates on a list, beside intercepts and the features of the model.
     pub(crate) keep: usize,
@@ -25,7 +27,8 @@ pub(crate) type FollowPath<'p> =
     dyn FnMut(&Problem<'_>, &mut FitContext<'_>, &mut Emit<'_>) -> Result<Stop> + 'p;
 
 impl WorkingList {
-    /// Follows a path on one list of the problem's candidates after the other, chosen by the derivatives of `objective`.
+    /// Follows a path on one list of the problem's candidates after the other, chosen by the
+    /// derivatives of `objective`.
     ///
     /// A model is emitted only if it has more features than all before.
     pub(crate) fn follow(

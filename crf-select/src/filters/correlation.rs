@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::filters::ranking::{Sizes, score_functions};
 
-/// Correlation filter: ranks features by |r|, the correlation between the value of their observation function and the event that
-/// their label, or label pair, is the true one (Guyon & Elisseeff 2003, §2.2).
+/// Correlation filter: ranks features by |r|, the correlation between the value of their
+/// observation function and the event that their label, or label pair, is the true one (Guyon &
+/// Elisseeff 2003, §2.2).
 ///
-/// A fast first cut of a large feature set. It scores each feature by itself, so it keeps features that say the same and
-/// misses those that say something only together. It trains nothing: the learner of the method trains the chosen features.
+/// A fast first cut of a large feature set. It scores each feature by itself, so it keeps features
+/// that say the same and misses those that say something only together. It trains nothing: the
+/// learner of the method trains the chosen features.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Correlation(pub Sizes);
 

@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::filters::ranking::{NonZeros, Sizes, score_functions};
 
-/// Mutual-information filter: ranks features by the mutual information, in nats, between the value of their observation function
-/// and the event that their label, or label pair, is the true one (Guyon & Elisseeff 2003, equation 3).
+/// Mutual-information filter: ranks features by the mutual information, in nats, between the value
+/// of their observation function and the event that their label, or label pair, is the true one
+/// (Guyon & Elisseeff 2003, equation 3).
 ///
-/// A fast first cut of a large feature set, which also finds dependences that are not linear. Values are discretised: zero is a bin
-/// of its own, the others are put into bins of equal frequency. Like every filter it scores each feature by itself, so it keeps
-/// features that say the same, and it trains nothing: the learner of the method trains the chosen features.
+/// A fast first cut of a large feature set, which also finds dependences that are not linear.
+/// Values are discretised: zero is a bin of its own, the others are put into bins of equal
+/// frequency. Like every filter it scores each feature by itself, so it keeps features that say the
+/// same, and it trains nothing: the learner of the method trains the chosen features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MutualInformation {
@@ -45,7 +47,8 @@ impl Selector for MutualInformation {
     }
 }
 
-/// Contingency table of bins and targets, with the totals of the bins; the first bin is that of zero.
+/// Contingency table of bins and targets, with the totals of the bins; the first bin is that of
+/// zero.
 fn contingency_table(mut non_zeros: NonZeros, totals: &[f64], bins: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
     non_zeros.sort_by(|a, b| a.1.total_cmp(&b.1));
     let per_bin = non_zeros.iter().map(|(_, _, weight)| weight).sum::<f64>() / bins as f64;
@@ -68,7 +71,8 @@ fn contingency_table(mut non_zeros: NonZeros, totals: &[f64], bins: usize) -> (V
     (table, bin_totals)
 }
 
-/// Mutual information Σ p(bin, s) log p(bin, s) / (p(bin) p(s)), where s is the event that `target` is the true one.
+/// Mutual information Σ p(bin, s) log p(bin, s) / (p(bin) p(s)), where s is the event that `target`
+/// is the true one.
 fn information(table: &[Vec<f64>], bin_totals: &[f64], totals: &[f64], target: usize) -> f64 {
     let n: f64 = totals.iter().sum();
     let mut sum = 0.0;
@@ -88,7 +92,8 @@ mod tests {
 
     #[test]
     fn information_is_that_of_the_table() {
-        // A function that says all about the first of two equally frequent targets, and one that says nothing.
+        // A function that says all about the first of two equally frequent targets, and one that
+        // says nothing.
         let all: NonZeros = (0..50).map(|_| (0, 1.0, 1.0)).collect();
         let (full, bin_totals) = contingency_table(all, &[50.0, 50.0], 10);
         assert!((information(&full, &bin_totals, &[50.0, 50.0], 0) - 2.0_f64.ln()).abs() < 1e-12);

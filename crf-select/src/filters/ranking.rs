@@ -7,12 +7,14 @@ use crate::candidates::function_columns::{FunctionColumns, known, weights};
 use crate::candidates::path_reporter::PathReporter;
 use crate::candidates::top_scores::top_scores;
 
-/// Sizes of the candidate models of a filter: each has the first features of the ranking, and more of them than the one before.
+/// Sizes of the candidate models of a filter: each has the first features of the ranking, and more
+/// of them than the one before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Sizes {
-    /// Factor from the number of features of one candidate model to that of the next, which has at least one more; at least 1.
+    /// Factor from the number of features of one candidate model to that of the next, which has at
+    /// least one more; at least 1.
     pub growth: f64,
     /// Maximum number of features of a model; no maximum if omitted.
     pub most: Option<usize>,
@@ -35,7 +37,8 @@ impl Sizes {
         require(self.most != Some(0), "most", "at least 1", 0)
     }
 
-    /// Reports candidates with the features of the largest scores; those with scores of zero or less are in none.
+    /// Reports candidates with the features of the largest scores; those with scores of zero or
+    /// less are in none.
     pub(crate) fn report(
         &self,
         scores: &[f64],
@@ -56,13 +59,15 @@ impl Sizes {
     }
 }
 
-/// Non-zero values of a function at labelled positions or edges: (label or label pair, value, weight).
+/// Non-zero values of a function at labelled positions or edges: (label or label pair, value,
+/// weight).
 pub(crate) type NonZeros = Vec<(u32, f64, f64)>;
 
 /// Scores all features, function by function, in the order of the map.
 ///
-/// `score` gets the non-zero values of a function, the total weight of each label or label pair among all positions or edges of
-/// the function's kind, and the targets whose features it is to score.
+/// `score` gets the non-zero values of a function, the total weight of each label or label pair
+/// among all positions or edges of the function's kind, and the targets whose features it is to
+/// score.
 pub(crate) fn score_functions(
     map: &FeatureMap,
     encoded: &EncodedDataset,

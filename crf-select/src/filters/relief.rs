@@ -11,17 +11,19 @@ use crate::candidates::function_columns::known;
 use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::filters::ranking::Sizes;
 
-/// Relief filter (Kira & Rendell 1992): ranks features by how much better their function separates near positions of different
-/// labels than near positions of the same label.
+/// Relief filter (Kira & Rendell 1992): ranks features by how much better their function separates
+/// near positions of different labels than near positions of the same label.
 ///
-/// Unlike `correlation` and `mutual-information` it sees functions that tell labels apart only together, because near positions
-/// are found by all functions at once. Features that say the same are still all kept, and nothing is trained: the learner of the
-/// method trains the chosen features.
+/// Unlike `correlation` and `mutual-information` it sees functions that tell labels apart only
+/// together, because near positions are found by all functions at once. Features that say the same
+/// are still all kept, and nothing is trained: the learner of the method trains the chosen
+/// features.
 ///
-/// Some positions are drawn at random; for each, the nearest one with its label (the hit) and the nearest one with another label
-/// (the miss) are found. The distance is the sum of the differences of all functions, each scaled to a range of 1. A function
-/// gains its difference to the miss and loses that to the hit. A feature's score is the mean over the drawn positions that have
-/// its label. For transition features, edges with their label pairs take the place of positions.
+/// Some positions are drawn at random; for each, the nearest one with its label (the hit) and the
+/// nearest one with another label (the miss) are found. The distance is the sum of the differences
+/// of all functions, each scaled to a range of 1. A function gains its difference to the miss and
+/// loses that to the hit. A feature's score is the mean over the drawn positions that have its
+/// label. For transition features, edges with their label pairs take the place of positions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relief {
@@ -101,7 +103,8 @@ fn edges(map: &FeatureMap, encoded: &EncodedDataset) -> Vec<Item> {
 }
 
 impl Relief {
-    /// Scores all features of a set; `items` are the positions or edges that its functions describe.
+    /// Scores all features of a set; `items` are the positions or edges that its functions
+    /// describe.
     fn score(&self, features: &FeatureSet, rows: &SparseRows, mut items: Vec<Item>, seed: &Seed) -> Vec<f64> {
         items.retain(|item| item.weight > 0.0);
         items.shuffle(&mut seed.rng());
@@ -139,7 +142,8 @@ impl Relief {
     }
 }
 
-/// Per function, its difference to the miss minus that to the hit; a function may occur more than once.
+/// Per function, its difference to the miss minus that to the hit; a function may occur more than
+/// once.
 type Differences = Vec<(u32, f64)>;
 
 /// Non-zero functions of an item, ascending, with their values.
@@ -167,8 +171,9 @@ fn scales(n: usize, pool: &[Row]) -> Vec<f64> {
     ranges.into_iter().map(|(low, high)| if high > low { (high - low).recip() } else { 0.0 }).collect()
 }
 
-/// Finds the hit and the miss of the `n`-th item among the first `n_pool` items and compares it with them; `None` if one of them is
-/// missing or nothing differs. `own_values` is a buffer of zeros, one per function, and is left so.
+/// Finds the hit and the miss of the `n`-th item among the first `n_pool` items and compares it
+/// with them; `None` if one of them is missing or nothing differs. `own_values` is a buffer of
+/// zeros, one per function, and is left so.
 fn compare(
     n: usize,
     items: &[Item],
@@ -183,7 +188,8 @@ fn compare(
         own_values[g as usize] = value;
         distance_to_zero += scales[g as usize] * value.abs();
     }
-    // The difference of one function between the item and another, beyond its difference to an item where the function is zero.
+    // The difference of one function between the item and another, beyond its difference to an item
+    // where the function is zero.
     let excess = |own_values: &[f64], &(g, value): &(u32, f64)| {
         let own = own_values[g as usize];
         scales[g as usize] * ((own - value).abs() - own.abs())

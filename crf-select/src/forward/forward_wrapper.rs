@@ -14,11 +14,13 @@ use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::candidates::top_scores::top_scores;
 use crate::forward::selection_loop::{CandidateScorer, ForwardSettings};
 
-/// Wrapper: forward selection that trains a model with each candidate and adds those with the largest likelihood of the validation
-/// data, or of the training data if there are no validation data (Kohavi & John 1997).
+/// Wrapper: forward selection that trains a model with each candidate and adds those with the
+/// largest likelihood of the validation data, or of the training data if there are no validation
+/// data (Kohavi & John 1997).
 ///
-/// It measures what the other selectors estimate, and is slow: for small problems, or as a reference. So it has a budget
-/// of models, and tries only the candidates with the largest derivatives. Vail (2008) rejects wrappers as too slow.
+/// It measures what the other selectors estimate, and is slow: for small problems, or as a
+/// reference. So it has a budget of models, and tries only the candidates with the largest
+/// derivatives. Vail (2008) rejects wrappers as too slow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ForwardWrapper {
@@ -70,7 +72,8 @@ impl Trials<'_> {
         let data = problem.valid.unwrap_or(problem.train);
         let evaluation = problem.evaluate(model, data, Decode::Posterior)?;
         let by_sequence = evaluation.probabilities()?.log_likelihood.iter().enumerate();
-        // A sequence with a label that the training data do not have is impossible under every model.
+        // A sequence with a label that the training data do not have is impossible under every
+        // model.
         let possible = by_sequence.filter(|(_, log)| log.is_finite());
         Ok(possible.map(|(i, log)| data.data().weight(i) * log).sum())
     }

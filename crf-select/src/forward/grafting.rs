@@ -6,13 +6,14 @@ use crate::candidates::objective::{CandidateObjective, likelihood};
 use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::forward::selection_loop::{CandidateScorer, ForwardSettings};
 
-/// Grafting: forward selection that adds the features with the largest |∂ℓ/∂w| (Perkins, Lacker & Theiler 2003; Vail 2008,
-/// equation 3.9).
+/// Grafting: forward selection that adds the features with the largest |∂ℓ/∂w| (Perkins, Lacker &
+/// Theiler 2003; Vail 2008, equation 3.9).
 ///
-/// A good first choice among the selectors that train: one pass over the data scores all candidates of a round. With an ℓ1 penalty
-/// a feature is added only while its derivative exceeds λ₁, and the path ends at the minimum under that penalty. An ℓ0
-/// penalty ends the path at the first round whose features lower the objective by less than `l0` each. Vail (2008) uses
-/// neither, and smooths the chosen model afterwards.
+/// A good first choice among the selectors that train: one pass over the data scores all candidates
+/// of a round. With an ℓ1 penalty a feature is added only while its derivative exceeds λ₁, and the
+/// path ends at the minimum under that penalty. An ℓ0 penalty ends the path at the first round
+/// whose features lower the objective by less than `l0` each. Vail (2008) uses neither, and smooths
+/// the chosen model afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Grafting {

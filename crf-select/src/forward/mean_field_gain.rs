@@ -15,13 +15,14 @@ use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::forward::mean_field_gain::training_view::{GainBuffers, ScoredFeature, TrainingView};
 use crate::forward::selection_loop::{CandidateScorer, ForwardSettings};
 
-/// Mean-field gain: forward selection that adds the features with the largest gain of likelihood if positions are taken by
-/// themselves (McCallum 2003, as Vail 2008, §3.2.4 derives it).
+/// Mean-field gain: forward selection that adds the features with the largest gain of likelihood if
+/// positions are taken by themselves (McCallum 2003, as Vail 2008, §3.2.4 derives it).
 ///
-/// Unlike `grafting`, which takes the derivative at weight zero, it scores a candidate by its best weight. The neighbours of a
-/// position have fixed labels, the labels of the position have the probabilities that the current model gives them, and all
-/// other weights stay what they are; so the gain of a candidate needs no inference of its own. With `probabilities = "conditional"` the gain is that of the
-/// pseudo-likelihood.
+/// Unlike `grafting`, which takes the derivative at weight zero, it scores a candidate by its best
+/// weight. The neighbours of a position have fixed labels, the labels of the position have the
+/// probabilities that the current model gives them, and all other weights stay what they are; so
+/// the gain of a candidate needs no inference of its own. With `probabilities = "conditional"` the
+/// gain is that of the pseudo-likelihood.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MeanFieldGain {
@@ -31,8 +32,8 @@ pub struct MeanFieldGain {
     pub probabilities: GainProbabilities,
     /// Positions that are part of the gain.
     pub positions: Positions,
-    /// λ of the penalty (λ/2)μ² on a candidate's weight μ, without which a feature that fires on true labels only would have no
-    /// best weight; at least 0. Weights are bounded in any case.
+    /// λ of the penalty (λ/2)μ² on a candidate's weight μ, without which a feature that fires on
+    /// true labels only would have no best weight; at least 0. Weights are bounded in any case.
     pub prior: f64,
     /// Settings of forward selection.
     #[serde(flatten)]
@@ -66,12 +67,13 @@ pub enum Neighbours {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GainProbabilities {
-    /// The model's marginals, as in the thesis (after equation 3.27). They do not know what the neighbours' labels already
-    /// say, so every feature that ties a position to its neighbours promises to say it again.
+    /// The model's marginals, as in the thesis (after equation 3.27). They do not know what the
+    /// neighbours' labels already say, so every feature that ties a position to its neighbours
+    /// promises to say it again.
     #[default]
     Marginal,
-    /// The model's probabilities given the labels of the neighbours (equation 3.26). With true neighbours the gain is that of the
-    /// pseudo-likelihood.
+    /// The model's probabilities given the labels of the neighbours (equation 3.26). With true
+    /// neighbours the gain is that of the pseudo-likelihood.
     Conditional,
 }
 

@@ -8,7 +8,8 @@ use crate::candidates::path_reporter::PathReporter;
 use crate::candidates::top_scores::top_scores;
 use crate::candidates::warm_steps::{MAX_DENSE, WarmSteps};
 
-/// Settings of forward selection: the best candidates are added round by round, and the model is trained on from its last weights.
+/// Settings of forward selection: the best candidates are added round by round, and the model is
+/// trained on from its last weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
@@ -33,13 +34,14 @@ impl Default for ForwardSettings {
 
 /// Maximum number of rounds in a row in which training gains nothing; selection then ends.
 const MAX_FRUITLESS: usize = 100;
-/// Minimum fall of the objective, relative to itself, that counts as a gain: less comes of training longer.
+/// Minimum fall of the objective, relative to itself, that counts as a gain: less comes of training
+/// longer.
 const MIN_FALL: f64 = 1e-7;
 
 /// Scores of the candidates for a round of forward selection.
 pub(crate) trait CandidateScorer {
-    /// Writes the score of each candidate that is not `chosen`; one with a score of 0 or less is not added. Returns the reason
-    /// why selection ends if there is no positive score.
+    /// Writes the score of each candidate that is not `chosen`; one with a score of 0 or less is
+    /// not added. Returns the reason why selection ends if there is no positive score.
     fn score(
         &mut self,
         objective: &CandidateObjective<'_>,
@@ -79,7 +81,8 @@ impl ForwardSettings {
         let mut scores = vec![0.0; n];
         let mut value = objective.value; // with the penalty
         let mut end = Stop::Converged;
-        // A candidate with a score but without a gain, such as a copy of a chosen feature, is omitted until another one gains.
+        // A candidate with a score but without a gain, such as a copy of a chosen feature, is
+        // omitted until another one gains.
         let mut is_fruitless = vec![false; n];
         let mut n_fruitless = 0; // rounds in a row
         loop {
@@ -92,8 +95,9 @@ impl ForwardSettings {
                 scores.fill(0.0);
                 end = scorer.score(objective, &chosen, &mut scores)?;
             }
-            // Training leads nowhere along a candidate without a slope, such as one that chosen features express together: such
-            // candidates come last. The slopes of trained features are not exactly zero either and serve as the measure.
+            // Training leads nowhere along a candidate without a slope, such as one that chosen
+            // features express together: such candidates come last. The slopes of trained features
+            // are not exactly zero either and serve as the measure.
             let slope = |k: usize| {
                 pseudo_gradient(objective.w[k], objective.gradient[k] + self.l2 * objective.w[k], self.l1)
                     .abs()

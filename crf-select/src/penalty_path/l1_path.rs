@@ -6,9 +6,11 @@ use crate::candidates::objective::{CandidateObjective, likelihood};
 use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::penalty_path::lambda_path::LambdaPath;
 
-/// ℓ1 path of maximum likelihood: the features with non-zero weights under ever weaker ℓ1 penalties (Vail 2008, §3.2.3).
+/// ℓ1 path of maximum likelihood: the features with non-zero weights under ever weaker ℓ1 penalties
+/// (Vail 2008, §3.2.3).
 ///
-/// Every candidate model is a minimum of its penalised likelihood and comes with its weights. Every evaluation needs inference; `m-estimator-path` is for feature sets that are too large for that.
+/// Every candidate model is a minimum of its penalised likelihood and comes with its weights. Every
+/// evaluation needs inference; `m-estimator-path` is for feature sets that are too large for that.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct L1Path(pub LambdaPath);
 

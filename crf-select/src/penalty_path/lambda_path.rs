@@ -12,12 +12,14 @@ use crate::candidates::warm_steps::{MAX_DENSE, WarmSteps};
 
 /// Settings of a path of ℓ1 penalties: the values of λ, and the precision of the minima.
 ///
-/// The first value is λ_0 = max_k |∂ℓ/∂w_k| at w = 0, under which no feature is in the model. Each of the others is `decay` times
-/// the one before (Vail 2008, §3.2.3), and its training starts from the weights of the one before (Koh, Kim & Boyd 2007).
+/// The first value is λ_0 = max_k |∂ℓ/∂w_k| at w = 0, under which no feature is in the model. Each
+/// of the others is `decay` times the one before (Vail 2008, §3.2.3), and its training starts from
+/// the weights of the one before (Koh, Kim & Boyd 2007).
 ///
-/// The strong rule keeps the training fast: only candidates with |∂ℓ/∂w_k| ≥ 2λ_{i+1} − λ_i under the weights of λ_i are trained
-/// (Tibshirani et al. 2012, equation 7), and those in the model. The rule can be wrong, so every point is checked against
-/// the optimality conditions of all candidates; those that violate them are added and the point is solved again. The path is
+/// The strong rule keeps the training fast: only candidates with |∂ℓ/∂w_k| ≥ 2λ_{i+1} − λ_i under
+/// the weights of λ_i are trained (Tibshirani et al. 2012, equation 7), and those in the model. The
+/// rule can be wrong, so every point is checked against the optimality conditions of all
+/// candidates; those that violate them are added and the point is solved again. The path is
 /// therefore the same with and without the rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -33,12 +35,12 @@ pub struct LambdaPath {
     pub exempt_intercepts: bool,
     /// If true, the strong rule decides which candidates are trained; otherwise all are.
     pub screen: bool,
-    /// Number of candidates admitted by the strong rule that are added at a time, those with the largest derivatives first; a
-    /// quarter of the model's features if that is more. At least 1. The others follow as the optimality conditions demand, so the
-    /// path stays the same.
+    /// Number of candidates admitted by the strong rule that are added at a time, those with the
+    /// largest derivatives first; a quarter of the model's features if that is more. At least 1.
+    /// The others follow as the optimality conditions demand, so the path stays the same.
     pub batch: usize,
-    /// Maximum number of weights for proximal quasi-Newton steps with a dense curvature matrix; more are trained by OWL-QN. 0
-    /// trains all models by OWL-QN.
+    /// Maximum number of weights for proximal quasi-Newton steps with a dense curvature matrix;
+    /// more are trained by OWL-QN. 0 trains all models by OWL-QN.
     pub dense: usize,
     /// Tolerance of a minimum: the pseudo-gradient is at most this times λ and max(1, ‖w‖).
     pub tolerance: f64,
@@ -62,8 +64,8 @@ impl Default for LambdaPath {
     }
 }
 
-/// Share of the next λ for which the strong rule admits candidates: admitting some often costs more than training a few
-/// that are not needed yet.
+/// Share of the next λ for which the strong rule admits candidates: admitting some often costs more
+/// than training a few that are not needed yet.
 const AHEAD: f64 = 0.9;
 
 impl LambdaPath {
@@ -107,10 +109,11 @@ impl LambdaPath {
         penalised.map(|k| objective.gradient[k].abs()).fold(0.0, f64::max)
     }
 
-    /// Reports the minima of an objective under one λ after the other. The first λ is below λ_0, which is `lambda_0` if given.
+    /// Reports the minima of an objective under one λ after the other. The first λ is below λ_0,
+    /// which is `lambda_0` if given.
     ///
-    /// The optimality conditions of all candidates are checked when λ has fallen to `look` times the λ of the last check: with 1
-    /// at every λ.
+    /// The optimality conditions of all candidates are checked when λ has fallen to `look` times
+    /// the λ of the last check: with 1 at every λ.
     pub(crate) fn follow(
         &self,
         objective: &mut CandidateObjective<'_>,
@@ -176,7 +179,8 @@ impl WorkingSet {
 enum SetEnd {
     /// The whole path ends.
     PathEnds(Stop),
-    /// Candidates outside violate their optimality conditions at the last λ, which is solved again with more of them.
+    /// Candidates outside violate their optimality conditions at the last λ, which is solved again
+    /// with more of them.
     Violated {
         /// True if the weights have not moved at this λ.
         is_stuck: bool,
@@ -186,13 +190,14 @@ enum SetEnd {
 }
 
 impl Walk<'_> {
-    /// Strong rule: the derivative below which a candidate is expected to stay out of the model until λ has fallen to `lambda`.
+    /// Strong rule: the derivative below which a candidate is expected to stay out of the model
+    /// until λ has fallen to `lambda`.
     fn threshold(&self, lambda: f64) -> f64 {
         2.0 * lambda - self.checked
     }
 
-    /// The model's features, those without a penalty, and a batch of the candidates that the strong rule admits; all candidates
-    /// without screening.
+    /// The model's features, those without a penalty, and a batch of the candidates that the strong
+    /// rule admits; all candidates without screening.
     fn working_set(&self, objective: &CandidateObjective<'_>, batch_factor: usize) -> WorkingSet {
         let n = objective.w.len();
         let stays = |k: usize| {
@@ -254,7 +259,8 @@ impl Walk<'_> {
                     return Ok(SetEnd::PathEnds(stop));
                 }
                 self.lambda *= self.settings.decay;
-                // A set that was cut has admissible candidates outside in any case; a violation brings them in.
+                // A set that was cut has admissible candidates outside in any case; a violation
+                // brings them in.
                 let threshold = self.threshold(self.lambda * self.look);
                 if is_evaluated && !set.is_cut && set.any_slope_outside(objective, |slope| slope >= threshold)
                 {

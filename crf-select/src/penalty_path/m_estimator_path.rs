@@ -16,29 +16,34 @@ use crate::candidates::working_list::WorkingList;
 use crate::penalty_path::lambda_path::LambdaPath;
 use crate::penalty_path::m_estimator_path::exponential_sum::ExponentialSum;
 
-/// ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon & Lin 2006).
+/// ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon &
+/// Lin 2006).
 ///
-/// Made for feature sets that are too large for `l1-path`. It is there to choose features: by default the candidates come without
-/// weights, and the learner of the method trains them, usually `mle`. The optimality conditions of all candidates are checked at
-/// some values of λ only (`look`), so a feature may enter a few values late. For sets that are too large even so, `keep` makes two
-/// stages of it. With `patches = "pieces"` candidates are reported only after the paths of both pieces have ended.
+/// Made for feature sets that are too large for `l1-path`. It is there to choose features: by
+/// default the candidates come without weights, and the learner of the method trains them, usually
+/// `mle`. The optimality conditions of all candidates are checked at some values of λ only
+/// (`look`), so a feature may enter a few values late. For sets that are too large even so, `keep`
+/// makes two stages of it. With `patches = "pieces"` candidates are reported only after the paths
+/// of both pieces have ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MEstimatorPath {
     /// Labels that the features are chosen to explain.
     pub patches: Patches,
-    /// Number of candidates that take part at a time, beside intercepts and the features of the model; all if omitted. They are the
-    /// ones with the largest derivatives, at w = 0 and again when the number of features has doubled or the path has ended.
-    /// With `patches = "pieces"`, state and transition features each keep the same share, rounded up, since their derivatives
+    /// Number of candidates that take part at a time, beside intercepts and the features of the
+    /// model; all if omitted. They are the ones with the largest derivatives, at w = 0 and again
+    /// when the number of features has doubled or the path has ended. With `patches = "pieces"`,
+    /// state and transition features each keep the same share, rounded up, since their derivatives
     /// cannot be compared.
     pub keep: Option<usize>,
-    /// Minimum factor between the numbers of features of one candidate model and the next; at least 1. The models come
-    /// without weights, so they are compared after the learner has trained them.
+    /// Minimum factor between the numbers of features of one candidate model and the next; at least
+    /// 1. The models come without weights, so they are compared after the learner has trained them.
     pub growth: f64,
-    /// If true, the model of every λ is a candidate, with the weights of the M-estimator, and `growth` has no effect.
+    /// If true, the model of every λ is a candidate, with the weights of the M-estimator, and
+    /// `growth` has no effect.
     pub weights: bool,
-    /// All candidates are evaluated when λ has fallen to this share of the λ of the last evaluation; above 0 and at most 1. With 1
-    /// they are evaluated at every λ.
+    /// All candidates are evaluated when λ has fallen to this share of the λ of the last
+    /// evaluation; above 0 and at most 1. With 1 they are evaluated at every λ.
     pub look: f64,
     /// Penalties of the path.
     #[serde(flatten)]
@@ -49,18 +54,21 @@ pub struct MEstimatorPath {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Patches {
-    /// State features explain labels without their neighbours, and transition features explain them with their true neighbours
-    /// (after the piecewise training of Sutton & McCallum 2005). The penalty of state features is λ times the mean length of runs
-    /// of one label: to a model of single positions each position of a run is separate evidence, to a chain the run is
-    /// evidence once.
+    /// State features explain labels without their neighbours, and transition features explain them
+    /// with their true neighbours (after the piecewise training of Sutton & McCallum 2005). The
+    /// penalty of state features is λ times the mean length of runs of one label: to a model of
+    /// single positions each position of a run is separate evidence, to a chain the run is evidence
+    /// once.
     #[default]
     Pieces,
-    /// All features of a position explain its label, given the true labels of its neighbours, as in the thesis. Where labels
-    /// seldom change, true neighbours tell nearly all, and hardly a state feature is chosen.
+    /// All features of a position explain its label, given the true labels of its neighbours, as in
+    /// the thesis. Where labels seldom change, true neighbours tell nearly all, and hardly a state
+    /// feature is chosen.
     Positions,
 }
 
-/// Factor by which the number of features grows before the candidates that take part are chosen anew.
+/// Factor by which the number of features grows before the candidates that take part are chosen
+/// anew.
 const LIST_GROWTH: f64 = 2.0;
 
 impl Default for MEstimatorPath {
@@ -159,7 +167,8 @@ fn m_estimator(
 }
 
 impl MEstimatorPath {
-    /// Follows the paths of both pieces, one after the other, and emits the unions of their points at the same λ.
+    /// Follows the paths of both pieces, one after the other, and emits the unions of their points
+    /// at the same λ.
     fn follow_pieces(
         &self,
         problem: &Problem<'_>,
@@ -222,7 +231,8 @@ impl MEstimatorPath {
         Ok(stop)
     }
 
-    /// Follows the path of a range of the candidates and emits each model with the number of steps from λ_0 to its λ.
+    /// Follows the path of a range of the candidates and emits each model with the number of steps
+    /// from λ_0 to its λ.
     ///
     /// `start` has a λ_0 and a floor in place of those of the settings.
     fn follow_piece(
@@ -266,7 +276,8 @@ impl MEstimatorPath {
         if lambda_path.train_exempt(&mut objective, &mut steps, run)? == Stop::Observer {
             return Ok(Stop::Observer);
         }
-        // The paths of all lists start with the same λ_0, so that they have the values of λ in common.
+        // The paths of all lists start with the same λ_0, so that they have the values of λ in
+        // common.
         let lambda_0 = lambda_0.or_else(|| Some(lambda_path.steepest(&objective, 0..map.len())));
         let working_list = WorkingList { keep, growth: LIST_GROWTH };
         working_list.follow(

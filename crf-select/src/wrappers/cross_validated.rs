@@ -9,13 +9,15 @@ use crate::penalty_path::l1_path::L1Path;
 
 /// Cross-validation: chooses one candidate of another selector's path without validation data.
 ///
-/// For small datasets, where no data can be held out. The wrapped selector must find weights, and its path is followed once per fold
-/// and once more.
+/// For small datasets, where no data can be held out. The wrapped selector must find weights, and
+/// its path is followed once per fold and once more.
 ///
-/// The path is followed on all folds of the training sequences but one in turn, and the error of its candidates is measured on the
-/// omitted fold. The n-th candidates of all folds belong together, whichever features they have: on a path of penalties they share
-/// λ/λ_0, in forward selection the round. The n with the lowest mean error is chosen, the smallest in case of a tie, and
-/// the path is followed to its n-th candidate on all sequences. Observation functions stay as fitted on all sequences.
+/// The path is followed on all folds of the training sequences but one in turn, and the error of
+/// its candidates is measured on the omitted fold. The n-th candidates of all folds belong
+/// together, whichever features they have: on a path of penalties they share λ/λ_0, in forward
+/// selection the round. The n with the lowest mean error is chosen, the smallest in case of a tie,
+/// and the path is followed to its n-th candidate on all sequences. Observation functions stay as
+/// fitted on all sequences.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrossValidated {
@@ -79,7 +81,8 @@ impl Selector for CrossValidated {
         let best = (0..n_common).min_by(|a, b| sum(a).total_cmp(&sum(b)));
         // A fold without a candidate found no feature worth adding.
         let Some(best) = best else { return Ok(Stop::Holdout) };
-        // On all sequences the path may end before the chosen index; its last candidate is then the nearest.
+        // On all sequences the path may end before the chosen index; its last candidate is then the
+        // nearest.
         let (mut n, mut last) = (0, None);
         self.of.path(problem, run, &mut |candidate| {
             n += 1;

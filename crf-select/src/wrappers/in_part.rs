@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::candidates::path_reporter::Emit;
 use crate::penalty_path::l1_path::L1Path;
 
-/// Selection in one part of the data, for transfer between domains: another selector's path is followed in that part, and the
-/// candidate with the lowest error on its validation data is the only one reported.
+/// Selection in one part of the data, for transfer between domains: another selector's path is
+/// followed in that part, and the candidate with the lowest error on its validation data is the
+/// only one reported.
 ///
-/// Vail (2008), §3.4 selects features in simulation and trains them on robots. The learner `in-part` trains in another part.
-/// Parts are equal numbers of sequences in the order of the data, as the source `domains` has them. Candidates without
-/// weights are compared after `mle` has trained them.
+/// Vail (2008), §3.4 selects features in simulation and trains them on robots. The learner
+/// `in-part` trains in another part. Parts are equal numbers of sequences in the order of the data,
+/// as the source `domains` has them. Candidates without weights are compared after `mle` has
+/// trained them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InPart {

@@ -7,10 +7,12 @@ use std::ops::ControlFlow;
 use crate::candidates::path_reporter::{Emit, candidate_model};
 use crate::penalty_path::l1_path::L1Path;
 
-/// Early stopping of a path: ends another selector's path when the error on the validation data no longer falls.
+/// Early stopping of a path: ends another selector's path when the error on the validation data no
+/// longer falls.
 ///
-/// Saves the time for the large models at the end of a path. The wrapped selector must find weights, and there must be
-/// validation data. The candidates up to there are unchanged; the choice among them is made as without this wrapper.
+/// Saves the time for the large models at the end of a path. The wrapped selector must find
+/// weights, and there must be validation data. The candidates up to there are unchanged; the choice
+/// among them is made as without this wrapper.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Patient {

@@ -8,12 +8,14 @@ use crate::candidates::path_reporter::Emit;
 use crate::candidates::working_list::WorkingList;
 use crate::forward::grafting::Grafting;
 
-/// Short list: follows another selector's path on the most promising candidates only, for feature sets that are too large for it.
+/// Short list: follows another selector's path on the most promising candidates only, for feature
+/// sets that are too large for it.
 ///
-/// The list has the candidates with the largest |∂ℓ/∂w| on a share of the training sequences, at first at w = 0. Many of these
-/// resemble each other, as nested thresholds do. So the list is rebuilt whenever the model has grown by the factor `growth` and
-/// when the path has ended, and the path is followed again from its beginning. A model is reported only if it has more features
-/// than all before. Lists are rebuilt only if the wrapped selector finds weights.
+/// The list has the candidates with the largest |∂ℓ/∂w| on a share of the training sequences, at
+/// first at w = 0. Many of these resemble each other, as nested thresholds do. So the list is
+/// rebuilt whenever the model has grown by the factor `growth` and when the path has ended, and the
+/// path is followed again from its beginning. A model is reported only if it has more features than
+/// all before. Lists are rebuilt only if the wrapped selector finds weights.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shortlist {
@@ -21,7 +23,8 @@ pub struct Shortlist {
     #[serde(deserialize_with = "named")]
     #[schemars(with = "Named")]
     pub of: Box<dyn Selector>,
-    /// Number of candidates on the list, beside intercepts and the features of the model; at least 1.
+    /// Number of candidates on the list, beside intercepts and the features of the model; at least
+    /// 1.
     pub keep: usize,
     /// Share of the training sequences on which candidates are compared; above 0 and at most 1.
     pub share: f64,

@@ -97,7 +97,8 @@ fn a_short_list_finds_the_features_of_the_whole_list_once_it_was_rebuilt() {
     };
     assert_eq!(short(1000, 1.0, 100.0), whole);
     assert_eq!(short(all.map.len() / 2, 1.0, 2.0), whole);
-    // Grafting adds one feature at a time, so a list that is rebuilt for each feature may have one candidate.
+    // Grafting adds one feature at a time, so a list that is rebuilt for each feature may have one
+    // candidate.
     assert_eq!(short(1, 1.0, 1.01), whole);
     // A list that is used up is rebuilt.
     assert_eq!(short(3, 0.5, 1e9).len(), 5);
@@ -122,7 +123,8 @@ fn by_kind(selector: &MEstimatorPath, problem: &Problem<'_>) -> Vec<(Vec<f64>, V
 
 #[test]
 fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimator() {
-    // Labels that hardly ever change, so that a neighbour tells nearly all, and numbers that depend on them.
+    // Labels that hardly ever change, so that a neighbour tells nearly all, and numbers that depend
+    // on them.
     let size = Size { sequences: 5, length: 400 };
     let source = StateOrTransition { pairs: 2, noise: 1.0, stay: 0.99, train: size, ..Default::default() };
     let features = r#"["intercept", "transition", {"state": "value"}, {"transition": "value"}]"#;
@@ -160,7 +162,8 @@ fn true_neighbours_do_not_keep_state_features_out_of_the_pieces_of_an_m_estimato
         n_state = n_state.max(of_state.iter().filter(|&&w| w != 0.0).count());
     }
     assert!(n_state >= 2 && !is_zero(&pieces.last().unwrap().1), "{n_state}");
-    // The penalty of state features is multiplied by the length of runs: they enter later than alone.
+    // The penalty of state features is multiplied by the length of runs: they enter later than
+    // alone.
     let first = |path: &[(Vec<f64>, Vec<f64>)]| path.iter().position(|point| !is_zero(&point.0)).unwrap();
     assert!(first(&pieces) > first(&state));
     // With `keep`, the same share of both kinds takes part, whichever has the larger derivatives.

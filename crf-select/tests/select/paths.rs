@@ -194,7 +194,8 @@ fn batches_never_change_the_path() {
 
 #[test]
 fn a_path_goes_on_where_many_copies_are_not_quite_solved() {
-    // Twenty copies of a number with a large weight, and a loose tolerance that leaves large slopes.
+    // Twenty copies of a number with a large weight, and a loose tolerance that leaves large
+    // slopes.
     let names: Vec<String> = (0..20).map(|k| format!("x{k}")).collect();
     let channel = |name: &String| Channel { name: name.clone(), kind: ChannelKind::Real };
     let channels = names.iter().map(channel).collect();

@@ -181,7 +181,8 @@ impl Selector for Shorter {
 
 #[test]
 fn folds_choose_the_last_candidate_of_a_path_that_ends_before_theirs() {
-    // Eight sequences: a path without a fold has six candidates, the path on all sequences has four.
+    // Eight sequences: a path without a fold has six candidates, the path on all sequences has
+    // four.
     let encoded = chains(9);
     for seed in 0..10 {
         let folds = CrossValidated { of: Box::new(Shorter {}), folds: 4, decode: Decode::Posterior };

@@ -1,4 +1,5 @@
-//! The learner runs in an experiment file beside those of the toolkit, and is listed and explained with them.
+//! The learner runs in an experiment file beside those of the toolkit, and is listed and explained
+//! with them.
 
 use std::path::Path;
 use std::process::Command;

@@ -10,7 +10,8 @@ use crate::catalogue::manual::{Entry, documentation, entries};
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 
-/// Explains a plugin: what it does, its settings with defaults and ranges, and an example that runs.
+/// Explains a plugin: what it does, its settings with defaults and ranges, and an example that
+/// runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   crf explain learner mle
@@ -63,7 +64,8 @@ fn explain(kind: Kind, plugin: &Plugin, example: &str, out: &mut dyn Write) -> R
     print(out).map_err(terminal)
 }
 
-/// The values that a setting takes: their type and range; a range that the documentation states is not repeated.
+/// The values that a setting takes: their type and range; a range that the documentation states is
+/// not repeated.
 fn values(entry: &Entry) -> String {
     let Entry { takes, range, doc, .. } = entry;
     let Some(range) = range else { return takes.clone() };

@@ -89,7 +89,8 @@ pub(crate) fn run(args: &InferArgs, out: &mut dyn Write) -> Result<ExitCode> {
     };
     let lines = read(&args.file);
     while let Ok(first) = lines.recv() {
-        // A program that waits for an answer before it asks again gets one: no batch has to fill first.
+        // A program that waits for an answer before it asks again gets one: no batch has to fill
+        // first.
         let arrived: Vec<_> = std::iter::once(first).chain(lines.try_iter().take(WAITING - 1)).collect();
         let replies: Vec<Result<String>> =
             pool.install(|| arrived.into_par_iter().map_init(Scratch::new, reply).collect());

@@ -134,7 +134,8 @@ fn film(args: &ShowArgs, title: String, data: Dataset) -> Result<Film> {
 
 /// The labels that a model gives to a sequence.
 ///
-/// The data pass through the model's own format, so that channels and labels get the model's indices.
+/// The data pass through the model's own format, so that channels and labels get the model's
+/// indices.
 fn answers(file: &ModelFile, data: &Dataset) -> Result<Vec<String>> {
     let format = &*file.settings.format;
     let schema = file.contents.features.schema();

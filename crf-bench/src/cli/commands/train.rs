@@ -76,11 +76,12 @@ pub struct TrainArgs {
     /// The features, a list in TOML or JSON.
     #[arg(long, value_name = "LIST", conflicts_with = "warm_start")]
     features: Option<String>,
-    /// The features, a template file of CRF++ or Wapiti, or a table with `file`, `pairs` and `min_count`.
+    /// The features, a template file of CRF++ or Wapiti, or a table with `file`, `pairs` and
+    /// `min_count`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "warm_start"])]
     template: Option<String>,
-    /// Constraints on neighbouring labels, in training and whenever the model is used: `bio`, `bioes`, or a table with
-    /// `scheme`, `forbid`, `never_first` and `never_last`.
+    /// Constraints on neighbouring labels, in training and whenever the model is used: `bio`,
+    /// `bioes`, or a table with `scheme`, `forbid`, `never_first` and `never_last`.
     #[arg(long, value_name = "RULES")]
     constraints: Option<String>,
     /// Sets a key of the config; may be repeated.
@@ -92,24 +93,26 @@ pub struct TrainArgs {
     /// The share of the sequences, drawn by the seed, to keep as holdout data.
     #[arg(long, value_name = "SHARE")]
     holdout_fraction: Option<f64>,
-    /// Early stopping: iterations without improvement on the holdout data before stopping; the best weights are kept.
-    /// Sets learner.patience.
+    /// Early stopping: iterations without improvement on the holdout data before stopping; the best
+    /// weights are kept. Sets learner.patience.
     #[arg(long, value_name = "N")]
     patience: Option<u32>,
     /// The file for a trace: one line of JSON per iteration.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Starts from this model file: its features, labels, constraints and weights. Other --constraints replace its own;
-    /// '{}' removes them.
+    /// Starts from this model file: its features, labels, constraints and weights. Other
+    /// --constraints replace its own; '{}' removes them.
     #[arg(long, value_name = "MODEL")]
     warm_start: Option<PathBuf>,
-    /// Chooses a key's value by cross-validation, as in learner.l2=0.1,1,10; several keys make a grid.
+    /// Chooses a key's value by cross-validation, as in learner.l2=0.1,1,10; several keys make a
+    /// grid.
     #[arg(long, value_name = "KEY=VALUES", conflicts_with = "warm_start")]
     tune: Vec<String>,
     /// Number of folds of the cross-validation; 5 if omitted.
     #[arg(long, value_name = "N")]
     folds: Option<u32>,
-    /// The metric of the cross-validation: its name, or a table with its settings; `accuracy` if omitted.
+    /// The metric of the cross-validation: its name, or a table with its settings; `accuracy` if
+    /// omitted.
     #[arg(long, value_name = "METRIC")]
     tune_by: Option<String>,
     /// Number of threads; all cores if omitted. The model does not depend on it.
@@ -264,7 +267,8 @@ fn load_config(args: &TrainArgs) -> Result<Request> {
         flags.push(setting);
     }
     let mut settings = args.set.iter().map(|text| Override::parse(text)).collect::<Result<Vec<_>>>()?;
-    // Set, not merged: only a learner with all its settings spelled out tells whether it has this one.
+    // Set, not merged: only a learner with all its settings spelled out tells whether it has this
+    // one.
     settings.extend(args.patience.map(|n| Override {
         option: format!("--patience {n}"),
         path: KeyPath::new(["learner", "patience"]),

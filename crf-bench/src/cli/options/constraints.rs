@@ -13,9 +13,10 @@ use crate::model::file::ModelFile;
 /// Constraints on the labels that a model predicts.
 #[derive(Debug, Args)]
 pub(crate) struct ConstraintsArgs {
-    /// Constraints on neighbouring labels: `bio`, `bioes`, or a table with `scheme`, `forbid`, `never_first` and
-    /// `never_last`. Those that the model was trained with hold in any case. Implies `--decode viterbi` if --decode is
-    /// omitted, since labels that are best one by one may break them.
+    /// Constraints on neighbouring labels: `bio`, `bioes`, or a table with `scheme`, `forbid`,
+    /// `never_first` and `never_last`. Those that the model was trained with hold in any case.
+    /// Implies `--decode viterbi` if --decode is omitted, since labels that are best one by one may
+    /// break them.
     #[arg(long, value_name = "RULES")]
     constraints: Option<String>,
 }

@@ -11,8 +11,8 @@ use crate::model::file::ModelFile;
 /// The format of the data, if it differs from that of the training data.
 #[derive(Debug, Args)]
 pub(crate) struct FormatArgs {
-    /// The format of the data: its name, or a table such as '{type = "crfsuite", labelled = false}'; that of the
-    /// training data if omitted.
+    /// The format of the data: its name, or a table such as '{type = "crfsuite", labelled =
+    /// false}'; that of the training data if omitted.
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// Sets a setting of the format; may be repeated.
@@ -63,7 +63,8 @@ pub(crate) fn read_option<C: ConfigRoot>(
     Ok((read, resolved))
 }
 
-/// The value of an option that takes a plugin or a list of plugins: a name, or a piece of TOML or JSON.
+/// The value of an option that takes a plugin or a list of plugins: a name, or a piece of TOML or
+/// JSON.
 pub(crate) fn plugin(option: &str, text: &str) -> Result<Value> {
     let by_name = || Value::Table(Table::from_iter([("type".to_owned(), text.trim().into())]));
     Ok(inline(option, text)?.unwrap_or_else(by_name))

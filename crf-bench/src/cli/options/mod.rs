@@ -1,4 +1,5 @@
-//! Options that several commands share: a data format, constraints on labels, the variant of an experiment file.
+//! Options that several commands share: a data format, constraints on labels, the variant of an
+//! experiment file.
 
 pub(crate) mod constraints;
 pub(crate) mod format;

@@ -1,4 +1,5 @@
-//! Printed answers that several commands share: tables, the summary of a training, the report of a run.
+//! Printed answers that several commands share: tables, the summary of a training, the report of a
+//! run.
 
 pub(crate) mod report;
 pub(crate) mod table;

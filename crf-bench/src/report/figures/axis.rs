@@ -45,7 +45,8 @@ impl Axis {
         Axis { low: -0.5, high: names.len() as f64 - 0.5, log: false, ticks }
     }
 
-    /// The position of a value between the ends, from 0 to 1; values without a logarithm are at the lower end.
+    /// The position of a value between the ends, from 0 to 1; values without a logarithm are at the
+    /// lower end.
     pub(crate) fn position(&self, value: f64) -> f64 {
         let scaled = |value: f64| if self.log { value.max(self.low).ln() } else { value };
         (scaled(value) - scaled(self.low)) / (scaled(self.high) - scaled(self.low))

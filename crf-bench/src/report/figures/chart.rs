@@ -60,8 +60,8 @@ impl Chart {
             Axis::logarithmic(low, high)
         } else {
             let (low, high) = range(dots().flat_map(|dot| [2.0 * dot.value.mean - upper(dot), upper(dot)]));
-            // A quantity that is never negative and comes near zero is shown with its zero, even if an interval reaches
-            // invisibly below it.
+            // A quantity that is never negative and comes near zero is shown with its zero, even if
+            // an interval reaches invisibly below it.
             let positive = dots().all(|dot| dot.value.mean.is_nan() || dot.value.mean >= 0.0);
             let near = (-0.01 * high..0.5 * high).contains(&low);
             Axis::around(if positive && near { 0.0 } else { low }, high)
@@ -78,7 +78,8 @@ fn upper(dot: &Dot) -> f64 {
     dot.value.mean + dot.value.half_width.unwrap_or(0.0)
 }
 
-/// A line for each method and each combination of the other sweep keys, in a panel for each value of one of them.
+/// A line for each method and each combination of the other sweep keys, in a panel for each value
+/// of one of them.
 fn along(summary: &Summary, key: &str, figure: &Figure, metric: usize) -> (String, Axis, Vec<Panel>) {
     let panels = figure.panels.as_deref();
     let across = figure.across.as_deref().map(|name| summary.metric(name));

@@ -13,10 +13,11 @@ const ABREAST: usize = 3;
 const REACH: f64 = 4.0;
 const STEPS: i32 = 24;
 
-/// The densities of some observations under each method at the first point of the sweep, by mean and deviation over trials.
+/// The densities of some observations under each method at the first point of the sweep, by mean
+/// and deviation over trials.
 ///
-/// The unit is the deviation of the first method from its mean: its own curve is the same in all panels, and the shift and
-/// width of the others are visible whatever the unit of the observation.
+/// The unit is the deviation of the first method from its mean: its own curve is the same in all
+/// panels, and the shift and width of the others are visible whatever the unit of the observation.
 pub(crate) fn charts(summary: &Summary, observations: &[String]) -> Vec<Chart> {
     let panels = observations.iter().map(|name| {
         let normal = |method: usize| {

@@ -87,7 +87,8 @@ impl Film {
         }
     }
 
-    /// An object with the digits of its name, or a small one without digits if it is the only one of its class.
+    /// An object with the digits of its name, or a small one without digits if it is the only one
+    /// of its class.
     fn thing(&self, thing: &Thing) -> Markup {
         let mut classes: Vec<&str> = self.things.iter().map(Thing::class).collect();
         let alone = classes.iter().filter(|class| **class == thing.class()).count() == 1;
@@ -128,7 +129,8 @@ impl Film {
         self.moving(&shape, labels.iter().map(at))
     }
 
-    /// A moving shape, which stays at its first position in viewers without animation; y points upwards.
+    /// A moving shape, which stays at its first position in viewers without animation; y points
+    /// upwards.
     fn moving(&self, shape: &Markup, way: impl Iterator<Item = (f64, f64)>) -> Markup {
         let places: Vec<String> = way.map(|(x, y)| format!("{x:.0} {:.0}", -y)).collect();
         let seconds = places.len() as f64 / self.rate as f64;

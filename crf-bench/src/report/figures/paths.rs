@@ -76,8 +76,8 @@ fn paths<'r>(report: &'r Report<'_>, method: usize, point: usize) -> Vec<&'r [Pa
     cells.map(|cell| &cell.path[..]).filter(|path| !path.is_empty()).collect()
 }
 
-/// The mean over trials at some positions along the axis that at least half of them reach. Between two candidates a trial has
-/// the value of the first.
+/// The mean over trials at some positions along the axis that at least half of them reach. Between
+/// two candidates a trial has the value of the first.
 fn line(paths: &[&[PathPoint]], along: Along, metric: usize) -> Vec<Dot> {
     let mut positions: Vec<f64> =
         paths.iter().flat_map(|path| path.iter().map(|step| along.coordinate(step))).collect();

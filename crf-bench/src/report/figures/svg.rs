@@ -17,7 +17,8 @@ const BOTTOM: f64 = 52.0;
 /// The height of a line of the legend.
 const KEY: f64 = 22.0;
 
-/// Colours that can be distinguished without colour vision (Okabe & Ito 2008), for light and dark backgrounds.
+/// Colours that can be distinguished without colour vision (Okabe & Ito 2008), for light and dark
+/// backgrounds.
 ///
 /// The colours for light backgrounds are also in attributes, for programs without CSS variables.
 const STYLE: &str = "
@@ -84,7 +85,8 @@ fn size(chart: &Chart) -> (f64, f64) {
     (outside(chart) + LEFT + panel_width(chart) + right + legend, legend_height.max(height))
 }
 
-/// A chart as an SVG document. Every mark can be reached by keyboard or mouse, and then shows its value.
+/// A chart as an SVG document. Every mark can be reached by keyboard or mouse, and then shows its
+/// value.
 pub(crate) fn draw(chart: &Chart, title: &str) -> Markup {
     // Lines with the same index have the same method and settings in all panels.
     let keys = chart.panels.iter().map(|panel| &panel.series).max_by_key(|series| series.len());

@@ -99,7 +99,8 @@ fn sizes(id: &str) -> Vec<(String, f64)> {
 /// The points of each line by its name.
 type Lines = BTreeMap<String, Vec<(f64, MeanInterval)>>;
 
-/// The curves: for each group and each size with at least three values while the others stay the same, the lines along it.
+/// The curves: for each group and each size with at least three values while the others stay the
+/// same, the lines along it.
 fn curves(all: &[Timed]) -> Vec<(String, String, Lines)> {
     let mut curves: BTreeMap<(&str, &str), Lines> = BTreeMap::new();
     for timed in all {

@@ -13,7 +13,8 @@ use crate::report::words::QUICK;
 /// The runs of one paper.
 type Papers<'a> = BTreeMap<&'a str, Vec<&'a Finished>>;
 
-/// The first page: all claims by paper, and links to all other pages. Quick runs are listed apart, since they judge nothing.
+/// The first page: all claims by paper, and links to all other pages. Quick runs are listed apart,
+/// since they judge nothing.
 pub(crate) fn overview(runs: &[Finished]) -> Markup {
     let (quick, full): (Vec<&Finished>, Vec<&Finished>) = runs.iter().partition(|run| run.record.quick);
     html! {
@@ -49,7 +50,8 @@ fn name_of(paper: &str) -> &str {
     }
 }
 
-/// A table of papers with the numbers of their claims, then all claims; anchors begin with `prefix`.
+/// A table of papers with the numbers of their claims, then all claims; anchors begin with
+/// `prefix`.
 fn part(papers: &Papers<'_>, prefix: &str) -> Markup {
     let quick = !prefix.is_empty();
     let head =

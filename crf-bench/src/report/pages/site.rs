@@ -18,7 +18,8 @@ pub(crate) struct Finished {
     pub(crate) record: Record,
 }
 
-/// Builds the site of all finished runs below `results` and of criterion's benchmarks; returns the number of runs.
+/// Builds the site of all finished runs below `results` and of criterion's benchmarks; returns the
+/// number of runs.
 ///
 /// Without runs nothing is written.
 pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<usize> {

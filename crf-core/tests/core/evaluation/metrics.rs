@@ -52,7 +52,8 @@ fn labellings_that_are_most_likely_as_a_whole_are_measured_where_they_are_known(
     assert!(
         ViterbiAccuracy {}.measure(&example().into()).unwrap_err().to_string().contains("not looked for")
     );
-    // As `example` predicts, but for the second position, which is right now, and the two that are unlabelled.
+    // As `example` predicts, but for the second position, which is right now, and the two that are
+    // unlabelled.
     let context = EvaluationContext::from(example()).with_viterbi(vec![0, 0, 1, 2, 0, 1, 2, 0, 1]);
     assert_eq!(ViterbiAccuracy {}.measure(&context).unwrap(), 6.0 / 7.0);
 }

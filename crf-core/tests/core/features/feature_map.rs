@@ -80,7 +80,8 @@ fn narrow_maps_keep_the_numbers_of_functions() {
 
 #[test]
 fn groups_of_different_prototypes_never_meet() {
-    // `equals` calls its group after the channel, number 1 here, which is not below its number of functions.
+    // `equals` calls its group after the channel, number 1 here, which is not below its number of
+    // functions.
     let one = r#"{ state = { type = "equals", symbols = ["a"] } }"#;
     let map = of(&format!(r#"[{one}, {{ state = "value" }}, {{ state = "equals" }}, {one}]"#));
     let meet = |g: u32, h: u32| map.state().group(g) == map.state().group(h);

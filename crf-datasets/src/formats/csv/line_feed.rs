@@ -4,7 +4,8 @@ use crf_core::Result;
 
 use crate::text::lines::Lines;
 
-/// Reader for the CSV parser: checked lines without blank ones, with their line numbers in the file.
+/// Reader for the CSV parser: checked lines without blank ones, with their line numbers in the
+/// file.
 pub(crate) struct LineFeed<'a> {
     lines: Lines<'a>,
     buffer: Vec<u8>,

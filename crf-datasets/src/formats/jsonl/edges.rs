@@ -41,7 +41,8 @@ impl<'de> Visitor<'de> for Edges<'_, '_> {
     }
 }
 
-/// Message about an edge that joins no two of `n_positions` positions: what was expected and what was received.
+/// Message about an edge that joins no two of `n_positions` positions: what was expected and what
+/// was received.
 pub(crate) fn misplaced(&Edge { u, v, .. }: &Edge, n_positions: usize) -> Option<(String, String)> {
     let want = match n_positions {
         _ if u == v => "an edge between two positions".to_owned(),

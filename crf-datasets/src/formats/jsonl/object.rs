@@ -34,7 +34,8 @@ impl LineContents {
     }
 }
 
-/// Reads the object of one line; attributes and labels are replaced by their indices at once, so no name is kept.
+/// Reads the object of one line; attributes and labels are replaced by their indices at once, so no
+/// name is kept.
 pub(crate) struct Object<'s, 'a> {
     pub(crate) sink: &'s mut DatasetSink<'a>,
     pub(crate) contents: &'s mut LineContents,

@@ -17,7 +17,8 @@ pub(crate) enum PlayerRole {
     /// Marker of this opponent.
     Marker(usize),
     Defender,
-    /// Goal keeper. There is no label for it, since the robot whose role is the label never keeps the goal.
+    /// Goal keeper. There is no label for it, since the robot whose role is the label never keeps
+    /// the goal.
     Keeper,
 }
 
@@ -41,7 +42,8 @@ impl PlayerRole {
 enum Ball {
     /// Held by a robot, which kicks it after `frames` more frames.
     Held { by: usize, frames: usize },
-    /// Free: `by` had it last, `to` is the receiver of a pass, and no robot can take it for `frames` more frames.
+    /// Free: `by` had it last, `to` is the receiver of a pass, and no robot can take it for
+    /// `frames` more frames.
     Free { by: usize, to: Option<usize>, frames: usize },
 }
 
@@ -212,7 +214,8 @@ impl<'a> SoccerGame<'a> {
         motion.around(desired, from, others.map(|other| self.tracker.seen()[other]))
     }
 
-    /// Target of a supporter. When it is reached, the next one is the most open of six random locations for a pass.
+    /// Target of a supporter. When it is reached, the next one is the most open of six random
+    /// locations for a pass.
     fn support(&mut self, robot: usize, rng: &mut Rng) -> Vector {
         let from = self.tracker.seen()[robot];
         let ball = self.seen_ball();

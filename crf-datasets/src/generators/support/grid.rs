@@ -4,7 +4,8 @@ use rand::RngExt as _;
 use crate::generators::support::draws::draw_by_score;
 use crate::generators::support::splits::{Size, SplitSizes};
 
-/// Grid graph: nodes in row-major order, joined to their right and lower neighbours by the relations `right` and `down`.
+/// Grid graph: nodes in row-major order, joined to their right and lower neighbours by the
+/// relations `right` and `down`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
     pub(crate) rows: usize,
@@ -61,7 +62,8 @@ pub(crate) struct Potts<'a> {
 }
 
 impl Potts<'_> {
-    /// Draws labels by `sweeps` sweeps of Gibbs sampling in the order of the nodes, from a uniform start (Geman & Geman 1984).
+    /// Draws labels by `sweeps` sweeps of Gibbs sampling in the order of the nodes, from a uniform
+    /// start (Geman & Geman 1984).
     pub(crate) fn draw(&self, sweeps: usize, rng: &mut Rng) -> Vec<usize> {
         let mut neighbours = vec![Vec::with_capacity(4); self.fields.len() / self.n_labels];
         for (edge, &coupling) in self.edges.iter().zip(self.couplings) {

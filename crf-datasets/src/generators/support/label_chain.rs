@@ -4,7 +4,8 @@ use rand_distr::{Bernoulli, Distribution as _};
 
 use crate::generators::support::draws::coin;
 
-/// Symmetric Markov chain of labels: it keeps its label, or moves to any other label with equal probability (Vail 2008, §2.6).
+/// Symmetric Markov chain of labels: it keeps its label, or moves to any other label with equal
+/// probability (Vail 2008, §2.6).
 ///
 /// The first label is uniform, which is the stationary distribution. The chain is reversible.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +15,8 @@ pub(crate) struct LabelChain {
 }
 
 impl LabelChain {
-    /// Chain over at least two labels; the setting `key` holds `stay`, the probability of keeping the label.
+    /// Chain over at least two labels; the setting `key` holds `stay`, the probability of keeping
+    /// the label.
     pub(crate) fn new(key: &str, stay: f64, n_labels: usize) -> Result<Self> {
         Ok(LabelChain { stay: coin(key, stay)?, n_labels: n_labels as Label })
     }
@@ -29,8 +31,8 @@ impl LabelChain {
         }
     }
 
-    /// Draws a sequence in which each label follows the one `distance` steps back; `observe` draws the values observed with
-    /// a label.
+    /// Draws a sequence in which each label follows the one `distance` steps back; `observe` draws
+    /// the values observed with a label.
     pub(crate) fn fill(
         &self,
         length: usize,

@@ -65,8 +65,8 @@ impl SplitSizes {
 
     /// Draws all splits; `fill` adds one sequence of the given length to a split and closes it.
     ///
-    /// Every split has a seed of its own, and every sequence one below it. So neither the size of another split nor the
-    /// number of sequences changes a sequence.
+    /// Every split has a seed of its own, and every sequence one below it. So neither the size of
+    /// another split nor the number of sequences changes a sequence.
     pub(crate) fn draw(
         &self,
         schema: &Arc<Schema>,

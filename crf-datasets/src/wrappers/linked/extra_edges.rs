@@ -9,13 +9,14 @@ use crate::rebuild::{edges_of, with_edges};
 
 /// Rules that add edges to data; each rule makes a relation of its own.
 ///
-/// Every added edge goes from an earlier position to a later one. Two positions are joined at most once: by an edge of
-/// the data, or else by the first rule that applies to them, distances before symbols.
+/// Every added edge goes from an earlier position to a later one. Two positions are joined at most
+/// once: by an edge of the data, or else by the first rule that applies to them, distances before
+/// symbols.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExtraEdges {
-    /// Distances at which all pairs of positions are joined, each at least 2: `[2, 3]` makes a chain one of third
-    /// order, with the relations `distance-2` and `distance-3` beside `next`.
+    /// Distances at which all pairs of positions are joined, each at least 2: `[2, 3]` makes a
+    /// chain one of third order, with the relations `distance-2` and `distance-3` beside `next`.
     pub distances: Vec<usize>,
     /// Rules that join positions with the same symbol.
     pub same: Vec<SameSymbol>,
@@ -33,11 +34,12 @@ pub struct SameSymbol {
     /// If true, only symbols that begin with a capital letter are joined.
     #[serde(default)]
     pub capitalised: bool,
-    /// Number of later positions with the same symbol to which each position is joined. 1, if omitted: only the next one.
+    /// Number of later positions with the same symbol to which each position is joined. 1, if
+    /// omitted: only the next one.
     #[serde(default = "default_later")]
     pub later: usize,
-    /// Maximum number of such edges per sequence, 10,000 if omitted. More are an error, since n equal symbols have
-    /// n²/2 pairs.
+    /// Maximum number of such edges per sequence, 10,000 if omitted. More are an error, since n
+    /// equal symbols have n²/2 pairs.
     #[serde(default = "default_most")]
     pub most: usize,
 }
@@ -97,8 +99,8 @@ impl ExtraEdges {
 
     /// Adds these edges to data.
     ///
-    /// `schema` is the result of [`ExtraEdges::schema`] for the schema of the data. The data may have it already, as when a
-    /// model of graphs labels chains that were read with its schema.
+    /// `schema` is the result of [`ExtraEdges::schema`] for the schema of the data. The data may
+    /// have it already, as when a model of graphs labels chains that were read with its schema.
     pub fn add(&self, data: &Dataset, schema: &Arc<Schema>) -> Result<Dataset> {
         let relations = self.relations();
         let relations: Vec<u16> =

@@ -1,4 +1,5 @@
-//! Reading and writing of formats: round trips, batches, gzip, data without labels, unknown labels and symbols.
+//! Reading and writing of formats: round trips, batches, gzip, data without labels, unknown labels
+//! and symbols.
 use std::io::{Read as _, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Invariants of every game of soccer: the field, the ball, and roles that can be recognised from the game.
+//! Invariants of every game of soccer: the field, the ball, and roles that can be recognised from
+//! the game.
 use crf_core::{Dataset, Seed, Sequence, Source};
 use crf_datasets::{Motion, Size, Soccer};
 

@@ -33,7 +33,8 @@ impl Record {
 
     /// True if a robot touches another one, or the edge of the field.
     ///
-    /// Two robots that were pushed apart may be 20 mm further apart if a third one has then pushed one of them.
+    /// Two robots that were pushed apart may be 20 mm further apart if a third one has then pushed
+    /// one of them.
     fn is_touched(&self, robot: usize, t: usize) -> bool {
         let mut others = (0..self.locations.len()).filter(|&other| other != robot);
         let [x, y] = self.locations[robot][t];
@@ -89,7 +90,8 @@ fn robots_stay_on_the_field_and_bodies_do_not_overlap() {
         for t in 0..game.seekers.len() {
             assert!(game.locations.iter().all(|way| way[t][0].abs() <= 2000.0 && way[t][1].abs() <= 1750.0));
             for (a, b) in [(0, 1), (0, 2), (1, 2)] {
-                // A robot that is pushed away from a second one may come a little too near to the third.
+                // A robot that is pushed away from a second one may come a little too near to the
+                // third.
                 assert!(game.distance(a, b, t) > 190.0, "{}", game.distance(a, b, t));
             }
         }

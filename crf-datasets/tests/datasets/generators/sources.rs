@@ -1,4 +1,5 @@
-//! Promises of every source: reproducible splits of the requested sizes, and errors that say what would do.
+//! Promises of every source: reproducible splits of the requested sizes, and errors that say what
+//! would do.
 use crf_core::{Dataset, Error, Plugin, Seed, Source, Splits};
 use crf_datasets::{
     CoupledChains, HiddenTransformation, LogLinearChain, NoisyIndicators, ObservationDrivenTransitions,
@@ -41,7 +42,8 @@ fn size(data: &Dataset) -> Vec<usize> {
     (0..data.len()).map(|i| data.range(i).len()).collect()
 }
 
-/// Every source of chains, also `log-linear-chain`, whose labels depend on all observations of their sequence.
+/// Every source of chains, also `log-linear-chain`, whose labels depend on all observations of
+/// their sequence.
 fn all_sources(train: Size, holdout: Option<Size>, test: Size) -> Vec<Box<dyn Source>> {
     let mut all = sources(train, holdout, test);
     all.push(Box::new(LogLinearChain { labels: 2, train, holdout, test, ..Default::default() }));

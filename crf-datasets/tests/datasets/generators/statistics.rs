@@ -158,7 +158,8 @@ fn diotte_has_nine_unary_and_twenty_seven_binary_weights() {
     let corpus = fitted.encode(data.clone()).unwrap();
     let map = fitted.map(&corpus).unwrap();
     assert_eq!((map.state().len(), map.transition().len()), (9, 27));
-    // With weight 1 on `y'=0 ∧ y=0 ∧ x0` alone, a labelling of zeros scores half of all sums of neighbours.
+    // With weight 1 on `y'=0 ∧ y=0 ∧ x0` alone, a labelling of zeros scores half of all sums of
+    // neighbours.
     let weight = |k: usize| f64::from(u8::from(map.name(k) == "y'=0 ∧ y=0 ∧ mean(x0, -1..+0)"));
     let model = LogLinear::new(Arc::new(fitted.map(&corpus).unwrap()), (0..map.len()).map(weight).collect());
     let (model, mut scratch) = (model.unwrap(), Scratch::new());
@@ -182,7 +183,8 @@ fn labels_are_like_those_so_many_steps_back() {
             } else {
                 0.5
             };
-            // Neighbours are alike, so a count varies more than one of independent cases: by a factor below 4.
+            // Neighbours are alike, so a count varies more than one of independent cases: by a
+            // factor below 4.
             let n = N - k;
             let share = count(n, |t| y[t] == y[t + k]) as f64 / n as f64;
             assert!((share - agree).abs() < 16.0 * (0.25 / n as f64).sqrt(), "{distance} {k} {share}");
@@ -381,8 +383,8 @@ fn potts_images_follow_the_log_linear_model_that_their_documentation_states() {
     unbiased(&model, &corpus, |_, y| equal_neighbours(&data, y));
 }
 
-/// Compares a statistic of the labels with its expectation under the true model: the derivative of the log-likelihood by
-/// the statistic's weight is 0 at the truth, up to chance.
+/// Compares a statistic of the labels with its expectation under the true model: the derivative of
+/// the log-likelihood by the statistic's weight is 0 at the truth, up to chance.
 fn unbiased(model: &LogLinear, corpus: &EncodedDataset, statistic: impl Fn(usize, &[Label]) -> f64) {
     let model = model.bind(corpus).unwrap();
     let mut scratch = Scratch::new();

@@ -5,17 +5,19 @@ use serde::{Deserialize, Serialize};
 use crate::errors::{check_finite, check_sweeps, impossible};
 use crate::graph::feasible;
 
-/// Dual decomposition: a good labelling on any graph, and an upper bound on the score of the best labelling.
+/// Dual decomposition: a good labelling on any graph, and an upper bound on the score of the best
+/// labelling.
 ///
-/// Block coordinate descent on the dual of the linear relaxation (MPLP; Globerson and Jaakkola 2007, in the notation of Sontag
-/// et al. 2011, figure 1.4): nodes and edges are decoded separately and brought to agreement by dual variables δ. The bound
-/// never rises. Bound and score meet when the relaxation is tight and the descent does not get stuck. Finds labels only,
-/// neither marginals nor log Z.
+/// Block coordinate descent on the dual of the linear relaxation (MPLP; Globerson and Jaakkola
+/// 2007, in the notation of Sontag et al. 2011, figure 1.4): nodes and edges are decoded separately
+/// and brought to agreement by dual variables δ. The bound never rises. Bound and score meet when
+/// the relaxation is tight and the descent does not get stuck. Finds labels only, neither marginals
+/// nor log Z.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualDecomposition {
-    /// Convergence tolerance: the bound has converged when it falls by no more than this in a sweep, or is no further than this
-    /// above the score.
+    /// Convergence tolerance: the bound has converged when it falls by no more than this in a
+    /// sweep, or is no further than this above the score.
     pub tolerance: f64,
     /// Maximum number of sweeps over all edges.
     pub max_sweeps: u32,
@@ -115,7 +117,8 @@ impl Workspace {
         }
     }
 
-    /// One sweep, for each edge: δ_{e→u} = ½ max_y (table + δ_v^{−e}) − ½ δ_u^{−e}, and the same for v.
+    /// One sweep, for each edge: δ_{e→u} = ½ max_y (table + δ_v^{−e}) − ½ δ_u^{−e}, and the same
+    /// for v.
     fn sweep(&mut self, p: &Potentials<'_>) {
         let shape = p.shape();
         for n in 0..shape.n_nodes() {
@@ -152,7 +155,8 @@ impl Workspace {
         }
     }
 
-    /// Rounds to a labelling: the best label of each node by itself, then improved label by label. Returns its score.
+    /// Rounds to a labelling: the best label of each node by itself, then improved label by label.
+    /// Returns its score.
     fn round_labels(&mut self, p: &Potentials<'_>, max_sweeps: u32) -> f64 {
         let shape = p.shape();
         for (n, label) in self.labels.iter_mut().enumerate() {

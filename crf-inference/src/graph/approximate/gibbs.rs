@@ -11,14 +11,16 @@ use crate::log_domain::{draw, log_add, log_sum_exp};
 
 /// Gibbs sampling: marginals on any graph as averages over draws, with their standard error.
 ///
-/// Geman and Geman (1984): one sweep draws each node in turn given all others. The averages are taken over the conditional
-/// distributions, not over the draws themselves (Gelfand and Smith 1990), so that a label which was never drawn has a
-/// probability and an error too. The residual of the answer is the largest standard error of a node marginal, by batch means.
+/// Geman and Geman (1984): one sweep draws each node in turn given all others. The averages are
+/// taken over the conditional distributions, not over the draws themselves (Gelfand and Smith
+/// 1990), so that a label which was never drawn has a probability and an error too. The residual of
+/// the answer is the largest standard error of a node marginal, by batch means.
 ///
-/// log Z is estimated from the probability that a sweep leads to the best labelling found (Chib 1995; Ritter and Tanner 1992).
-/// The estimate is good on small graphs and rough on large ones. If no draw can lead there, the score of that labelling is
-/// returned as a lower bound. Where much is forbidden or couplings are strong, draws may stay in a part of all labellings,
-/// which no error estimate can show.
+/// log Z is estimated from the probability that a sweep leads to the best labelling found (Chib
+/// 1995; Ritter and Tanner 1992). The estimate is good on small graphs and rough on large ones. If
+/// no draw can lead there, the score of that labelling is returned as a lower bound. Where much is
+/// forbidden or couplings are strong, draws may stay in a part of all labellings, which no error
+/// estimate can show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gibbs {
@@ -172,7 +174,8 @@ impl Gibbs {
     }
 }
 
-/// Draws every label in turn given all others; `conditionals` receives the distributions they are drawn from.
+/// Draws every label in turn given all others; `conditionals` receives the distributions they are
+/// drawn from.
 fn sweep(p: &Potentials<'_>, labels: &mut [Label], conditionals: &mut [f64], rng: &mut Rng) {
     let shape = p.shape();
     for n in 0..labels.len() {

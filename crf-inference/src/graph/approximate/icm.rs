@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::errors::check_finite;
 use crate::graph::feasible;
 
-/// Iterated conditional modes (ICM): a labelling that no change of a single label improves (Besag 1986).
+/// Iterated conditional modes (ICM): a labelling that no change of a single label improves (Besag
+/// 1986).
 ///
 /// Finds labels only, neither marginals nor log Z.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,15 +9,19 @@ use crate::errors::{check_finite, check_sweeps, has_forbidden, impossible};
 use crate::graph::feasible;
 use crate::log_domain::log_sum_exp;
 
-/// Mean field: the independent node distributions q nearest to the true distribution, and a lower bound on log Z.
+/// Mean field: the independent node distributions q nearest to the true distribution, and a lower
+/// bound on log Z.
 ///
-/// Wainwright and Jordan (2008), §5.3: one node after another, `q_n(y) ∝ exp(node(n, y) + Σ_k E_q[table])`, each of which
-/// raises the bound. Edge marginals are products of node marginals. Where something is forbidden, q starts at a possible
-/// labelling, because independent nodes can exclude more labels than they should, and an excluded label never returns.
+/// Wainwright and Jordan (2008), §5.3: one node after another,
+/// `q_n(y) ∝ exp(node(n, y) + Σ_k E_q[table])`, each of which raises the bound. Edge marginals are
+/// products of node marginals. Where something is forbidden, q starts at a possible labelling,
+/// because independent nodes can exclude more labels than they should, and an excluded label never
+/// returns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MeanField {
-    /// Convergence tolerance: q has converged when no probability changes by more than this in a sweep.
+    /// Convergence tolerance: q has converged when no probability changes by more than this in a
+    /// sweep.
     pub tolerance: f64,
     /// Maximum number of sweeps over all nodes.
     pub max_sweeps: u32,

@@ -1,7 +1,8 @@
-//! Approximate inference that samples, bounds or searches: Gibbs sampling, mean field, ICM and dual decomposition.
+//! Approximate inference that samples, bounds or searches: Gibbs sampling, mean field, ICM and dual
+//! decomposition.
 //!
-//! One plugin per file; `icm.rs` is the shortest. All begin at a labelling found by `feasible.rs` (mean field only where
-//! something is forbidden) and use nothing of each other.
+//! One plugin per file; `icm.rs` is the shortest. All begin at a labelling found by `feasible.rs`
+//! (mean field only where something is forbidden) and use nothing of each other.
 
 pub(crate) mod dual_decomposition;
 pub(crate) mod gibbs;

@@ -2,10 +2,12 @@ use std::collections::BTreeSet;
 
 use crf_core::Shape;
 
-/// Elimination of all nodes by min-fill: each time a node whose neighbours lack the fewest edges, which are then added.
+/// Elimination of all nodes by min-fill: each time a node whose neighbours lack the fewest edges,
+/// which are then added.
 ///
-/// Koller and Friedman (2009), §9.4.3. The clique of a node is the node with its neighbours at that time. All of them but
-/// the node itself are also in the clique of the neighbour that is eliminated next, its parent in the clique tree.
+/// Koller and Friedman (2009), §9.4.3. The clique of a node is the node with its neighbours at that
+/// time. All of them but the node itself are also in the clique of the neighbour that is eliminated
+/// next, its parent in the clique tree.
 #[derive(Debug)]
 pub(crate) struct Elimination {
     /// The cliques in order of elimination.
@@ -99,8 +101,8 @@ impl Clique {
         (self.nodes.len() > 1).then(|| self.nodes[0] as usize)
     }
 
-    /// Calls `visit` for every labelling with its index and with Σ stride · label over the nodes in `node_strides`, which is
-    /// the index in a table over those nodes.
+    /// Calls `visit` for every labelling with its index and with Σ stride · label over the nodes in
+    /// `node_strides`, which is the index in a table over those nodes.
     pub(crate) fn for_each_labelling(
         &self,
         node_strides: &[(u32, usize)],
@@ -171,8 +173,8 @@ impl RemainingGraph {
         }
         for &other in &around {
             self.neighbours[other as usize].remove(&node);
-            // The node's other neighbours are connected with `other` now; all further neighbours of `other` lacked an
-            // edge to the node.
+            // The node's other neighbours are connected with `other` now; all further neighbours of
+            // `other` lacked an edge to the node.
             let n_unconnected = self.neighbours[other as usize].len() - (around.len() - 1);
             self.change(other, -(n_unconnected as isize));
         }

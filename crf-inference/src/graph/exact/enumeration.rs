@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::errors::{check_finite, impossible};
 
-/// Enumeration: exact inference on any graph by listing all labellings, for tiny graphs and to check other algorithms.
+/// Enumeration: exact inference on any graph by listing all labellings, for tiny graphs and to
+/// check other algorithms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Enumeration {

@@ -11,9 +11,9 @@ use crate::log_domain::{draw, log_sum_exp};
 
 /// Junction tree: exact inference on any graph that is not too densely connected.
 ///
-/// Computes marginals, log Z, the best labelling and draws. Nodes are eliminated in min-fill order (Koller and Friedman 2009,
-/// ch. 9 and 10), which makes a tree of cliques. Time and memory grow with the number of labellings of the largest clique;
-/// both are known before anything is computed.
+/// Computes marginals, log Z, the best labelling and draws. Nodes are eliminated in min-fill order
+/// (Koller and Friedman 2009, ch. 9 and 10), which makes a tree of cliques. Time and memory grow
+/// with the number of labellings of the largest clique; both are known before anything is computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JunctionTree {
@@ -134,7 +134,8 @@ struct CliqueTree {
 }
 
 impl CliqueTree {
-    /// Upward pass, from the leaves to the roots: each clique sums over its own node and adds the sums to its parent.
+    /// Upward pass, from the leaves to the roots: each clique sums over its own node and adds the
+    /// sums to its parent.
     fn collect<const MAX: bool>(&mut self, p: &Potentials<'_>) {
         let CliqueTree { elimination, tables, log_z } = self;
         let shape = p.shape();
@@ -242,7 +243,8 @@ impl CliqueTree {
     }
 }
 
-/// Edges whose first end to be eliminated is the clique's own node, with the strides of both ends in the edge's table.
+/// Edges whose first end to be eliminated is the clique's own node, with the strides of both ends
+/// in the edge's table.
 fn clique_edges<'a>(
     clique: &'a Clique,
     elimination: &'a Elimination,

@@ -8,21 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::graph::messages::passing::Passing;
 use crate::graph::messages::schedule::{MessageSchedule, Plan};
 
-/// Belief propagation: exact on forests, a fast and good estimate on graphs with cycles and moderate couplings.
+/// Belief propagation: exact on forests, a fast and good estimate on graphs with cycles and
+/// moderate couplings.
 ///
-/// Sum-product gives marginals and the Bethe estimate of log Z (Pearl 1988; Yedidia et al. 2005); max-product gives a good
-/// labelling. Forests are recognised and take two sweeps. On other graphs the answer states if the messages converged.
-/// Parallel edges are a cycle too. Edges with constant tables, as those of a relation without features, close no cycle; only
-/// their own marginals are then not exact. Forbidden labels and pairs are respected, but contradictions along cycles are
+/// Sum-product gives marginals and the Bethe estimate of log Z (Pearl 1988; Yedidia et al. 2005);
+/// max-product gives a good labelling. Forests are recognised and take two sweeps. On other graphs
+/// the answer states if the messages converged. Parallel edges are a cycle too. Edges with constant
+/// tables, as those of a relation without features, close no cycle; only their own marginals are
+/// then not exact. Forbidden labels and pairs are respected, but contradictions along cycles are
 /// found by a search that gives up after a million steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeliefPropagation {
     /// Order in which messages are updated.
     pub schedule: MessageSchedule,
-    /// Damping: weight of the old message in `damping · old + (1 − damping) · new`, in `[0, 1)`. 0 disables it.
+    /// Damping: weight of the old message in `damping · old + (1 − damping) · new`, in `[0, 1)`. 0
+    /// disables it.
     pub damping: f64,
-    /// Convergence tolerance: messages have converged when no entry changes by more than this, relative to itself.
+    /// Convergence tolerance: messages have converged when no entry changes by more than this,
+    /// relative to itself.
     pub tolerance: f64,
     /// Maximum number of sweeps over all messages.
     pub max_sweeps: u32,

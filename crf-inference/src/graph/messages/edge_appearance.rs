@@ -1,11 +1,12 @@
 use crf_core::Shape;
 
-/// Edge appearance probabilities ρ of tree-reweighting: the frequency of each edge in a few spanning forests.
+/// Edge appearance probabilities ρ of tree-reweighting: the frequency of each edge in a few
+/// spanning forests.
 ///
-/// Forests are built one after another, each from the edges that the previous ones used least, until there are
-/// `min_forests` and every edge is in one of them. Frequencies of edges in forests lie in the spanning tree polytope by
-/// construction, which makes the tree-reweighted free energy a bound (Wainwright et al. 2005, §IV). Edges that couple nothing
-/// are in no forest and have ρ = 1.
+/// Forests are built one after another, each from the edges that the previous ones used least,
+/// until there are `min_forests` and every edge is in one of them. Frequencies of edges in forests
+/// lie in the spanning tree polytope by construction, which makes the tree-reweighted free energy a
+/// bound (Wainwright et al. 2005, §IV). Edges that couple nothing are in no forest and have ρ = 1.
 #[derive(Debug, Default)]
 pub(crate) struct EdgeAppearance {
     pub(crate) rho: Vec<f64>, // [edges]
@@ -37,7 +38,8 @@ impl EdgeAppearance {
             let rho = &self.rho;
             self.edges.sort_unstable_by(|&a, &b| rho[a as usize].total_cmp(&rho[b as usize]).then(a.cmp(&b)));
         }
-        // Every edge that couples is in some forest by now, so a count of 0 belongs to one that does not.
+        // Every edge that couples is in some forest by now, so a count of 0 belongs to one that
+        // does not.
         let frequency = |count: f64| if count == 0.0 { 1.0 } else { count / f64::from(n_forests) };
         self.rho.iter_mut().for_each(|count| *count = frequency(*count));
     }

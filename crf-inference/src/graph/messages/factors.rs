@@ -3,11 +3,12 @@ use crf_core::{Incidence, Potentials, Shape, Tables};
 
 use crate::graph::messages::semiring::Semiring;
 
-/// Largest distance of a potential from the maximum of its node or table; others are left to the log domain.
+/// Largest distance of a potential from the maximum of its node or table; others are left to the
+/// log domain.
 const RANGE: f64 = 150.0;
 
-/// Memory of the factors: potentials shifted by the maximum of each node and table, and exponentiated unless in the log
-/// domain.
+/// Memory of the factors: potentials shifted by the maximum of each node and table, and
+/// exponentiated unless in the log domain.
 #[derive(Debug, Default)]
 pub(crate) struct FactorMemory {
     node: Vec<f64>,                    // [nodes × labels]
@@ -45,8 +46,8 @@ pub(crate) struct MessageFactors<'a> {
 impl FactorMemory {
     /// Prepares the factors of one instance; `None` if its potentials are too far apart for `S`.
     ///
-    /// `rho` is empty, or has the edge appearance probability of each edge (Wainwright et al. 2005), by which the logarithms
-    /// of its table are divided.
+    /// `rho` is empty, or has the edge appearance probability of each edge (Wainwright et al.
+    /// 2005), by which the logarithms of its table are divided.
     pub(crate) fn fill<'a, S: Semiring>(
         &'a mut self,
         p: &'a Potentials<'_>,
@@ -116,7 +117,8 @@ impl ShiftedTables {
     }
 }
 
-/// exp((x − max) / ρ) of a row, or its logarithm. Returns the maximum, 0 for a row of −∞, and true if all are in range.
+/// exp((x − max) / ρ) of a row, or its logarithm. Returns the maximum, 0 for a row of −∞, and true
+/// if all are in range.
 struct ShiftRow<'a> {
     source: &'a [f64],
     out: &'a mut [f64],

@@ -1,4 +1,5 @@
-//! Answers from messages, for every plugin that passes them: beliefs with log Z, the best labelling, and single sweeps.
+//! Answers from messages, for every plugin that passes them: beliefs with log Z, the best
+//! labelling, and single sweeps.
 
 use crf_core::{Beliefs, Convergence, EdgeBeliefs, Error, Label, Messages, Potentials, Result, Shape};
 
@@ -60,8 +61,9 @@ impl Passing<'_> {
 
     /// A good labelling by max-product; returns true if it is known to be the best.
     ///
-    /// Each node takes the best label given the nodes labelled before it and the messages of the others, which on a forest
-    /// is Viterbi's way back. On other graphs the labelling is then improved label by label.
+    /// Each node takes the best label given the nodes labelled before it and the messages of the
+    /// others, which on a forest is Viterbi's way back. On other graphs the labelling is then
+    /// improved label by label.
     pub(crate) fn decode(
         &self,
         p: &Potentials<'_>,
@@ -194,15 +196,16 @@ fn normalise<S: Semiring>(row: &mut [f64]) -> f64 {
     let total = row.iter().fold(S::ZERO, |total, &x| S::add(total, x));
     if total != S::ZERO {
         row.iter_mut().for_each(|x| *x = S::share(*x, total));
-        // On a graph whose messages never converge, logarithms can grow until their rounding errors exceed one.
+        // On a graph whose messages never converge, logarithms can grow until their rounding errors
+        // exceed one.
         let sum: f64 = row.iter().sum();
         row.iter_mut().for_each(|x| *x /= sum);
     }
     total
 }
 
-/// Writes node beliefs b_n(y) ∝ ψ_n(y) Π_k μ_{k→n}(y)^ρ and returns Σ_n log Z_n of their normalisers; `None` if a node has no
-/// possible label.
+/// Writes node beliefs b_n(y) ∝ ψ_n(y) Π_k μ_{k→n}(y)^ρ and returns Σ_n log Z_n of their
+/// normalisers; `None` if a node has no possible label.
 fn node_beliefs<S: Semiring>(
     factors: &MessageFactors<'_>,
     buffers: &MessageBuffers,
@@ -229,11 +232,13 @@ fn node_beliefs<S: Semiring>(
     Some(log_z)
 }
 
-/// Writes edge beliefs b_uv(x, y) ∝ λ_{u→v}(x) exp(A(x, y) / ρ) λ_{v→u}(y) and returns the terms of edges in log Z.
+/// Writes edge beliefs b_uv(x, y) ∝ λ_{u→v}(x) exp(A(x, y) / ρ) λ_{v→u}(y) and returns the terms of
+/// edges in log Z.
 ///
-/// These are Σ ρ (log Z_uv − log Z_u − log Z_v), with Z_uv, Z_u and Z_v the sums of λ_{u→v} exp(A/ρ) λ_{v→u}, of
-/// λ_{u→v} μ_{v→u} and of λ_{v→u} μ_{u→v}. At a fixed point log Z is the Bethe free energy (Yedidia et al. 2005) or its
-/// reweighted form (Wainwright et al. 2005, eq. 13); near one, its error is of the order of the squared distance only.
+/// These are Σ ρ (log Z_uv − log Z_u − log Z_v), with Z_uv, Z_u and Z_v the sums of λ_{u→v}
+/// exp(A/ρ) λ_{v→u}, of λ_{u→v} μ_{v→u} and of λ_{v→u} μ_{u→v}. At a fixed point log Z is the Bethe
+/// free energy (Yedidia et al. 2005) or its reweighted form (Wainwright et al. 2005, eq. 13); near
+/// one, its error is of the order of the squared distance only.
 fn edge_beliefs<S: Semiring>(
     factors: &MessageFactors<'_>,
     buffers: &MessageBuffers,
@@ -278,7 +283,8 @@ fn edge_beliefs<S: Semiring>(
     Some(log_z)
 }
 
-/// Labels each node in order with its best label, given those labelled before it and the messages of the others.
+/// Labels each node in order with its best label, given those labelled before it and the messages
+/// of the others.
 fn best_labels<S: Semiring>(
     factors: &MessageFactors<'_>,
     buffers: &MessageBuffers,

@@ -1,8 +1,9 @@
-/// Priority queue of nodes that is exact to within a factor of 256: one list of nodes for each power of 256.
+/// Priority queue of nodes that is exact to within a factor of 256: one list of nodes for each
+/// power of 256.
 ///
-/// Inserting, moving and taking are a few assignments each. Nodes of one list are taken in the order in which they were
-/// inserted, and nodes inserted together are mostly close to each other in memory. A finer order needs fewer visits, but
-/// takes longer.
+/// Inserting, moving and taking are a few assignments each. Nodes of one list are taken in the
+/// order in which they were inserted, and nodes inserted together are mostly close to each other in
+/// memory. A finer order needs fewer visits, but takes longer.
 #[derive(Debug, Default)]
 pub(crate) struct ResidualQueue {
     priority: Vec<f64>,   // [nodes] 0 if not queued
@@ -13,7 +14,8 @@ pub(crate) struct ResidualQueue {
 
 /// End of a list.
 const END: u32 = u32::MAX;
-/// Number of lists. Priorities are at most 1, which belongs to the last list; those below 2⁻⁵⁶ share the first.
+/// Number of lists. Priorities are at most 1, which belongs to the last list; those below 2⁻⁵⁶
+/// share the first.
 const N_LISTS: usize = 8;
 
 /// Index of the list of a priority.

@@ -13,7 +13,8 @@ pub enum MessageSchedule {
     Sequential,
     /// All messages at once from those of the previous sweep, on all cores if the graph is large.
     Parallel,
-    /// Always a node whose pending change is of the largest order of magnitude (Elidan et al. 2006).
+    /// Always a node whose pending change is of the largest order of magnitude (Elidan et al.
+    /// 2006).
     Residual,
 }
 

@@ -4,8 +4,8 @@ use crate::log_domain::log_add;
 
 /// Semiring of messages: ⊗ combines numbers along a path, ⊕ combines paths.
 ///
-/// Numbers are never negative (or are logarithms of such numbers), so that zero is the neutral element of sums and of
-/// maxima.
+/// Numbers are never negative (or are logarithms of such numbers), so that zero is the neutral
+/// element of sums and of maxima.
 pub(crate) trait Semiring: Copy + Send + Sync {
     /// True if numbers are logarithms.
     const LOG: bool;
@@ -35,11 +35,13 @@ pub(crate) trait Semiring: Copy + Send + Sync {
     fn share(x: f64, total: f64) -> f64;
 }
 
-/// The four semirings: sums or maxima (`MAX`) of products, of numbers or of their logarithms (`LOG`).
+/// The four semirings: sums or maxima (`MAX`) of products, of numbers or of their logarithms
+/// (`LOG`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProductSemiring<const MAX: bool, const LOG: bool>;
 
-/// Smallest safe number: the product of two such numbers and of an entry of a table does not underflow.
+/// Smallest safe number: the product of two such numbers and of an entry of a table does not
+/// underflow.
 const SMALLEST: f64 = 1e-100;
 
 impl<const MAX: bool, const LOG: bool> Semiring for ProductSemiring<MAX, LOG> {

@@ -89,8 +89,8 @@ impl MessageBuffers {
         finish(p, total, convergence)
     }
 
-    /// Updates all λ from the present μ and then all μ from these λ, `n_sweeps` times; `None` if only the log domain is
-    /// safe.
+    /// Updates all λ from the present μ and then all μ from these λ, `n_sweeps` times; `None` if
+    /// only the log domain is safe.
     pub(crate) fn pass_sweeps<S: Semiring>(
         &mut self,
         p: &Potentials<'_>,
@@ -126,7 +126,8 @@ impl MessageBuffers {
     }
 }
 
-/// The answer of a loop; `None` if a number came near to underflow, an error if a message allows no label.
+/// The answer of a loop; `None` if a number came near to underflow, an error if a message allows no
+/// label.
 fn finish(
     p: &Potentials<'_>,
     outcome: UpdateOutcome,
@@ -141,8 +142,8 @@ fn finish(
 
 /// Applies `work` to a range of nodes, split in halves over threads while there are many nodes.
 ///
-/// The two arrays are split between nodes. Every message is computed from others that do not change meanwhile, so that the
-/// result depends neither on the splits nor on the threads.
+/// The two arrays are split between nodes. Every message is computed from others that do not change
+/// meanwhile, so that the result depends neither on the splits nor on the threads.
 fn for_node_ranges(
     factors: &MessageFactors<'_>,
     nodes: Range<usize>,
@@ -164,7 +165,8 @@ fn for_node_ranges(
     first.and(second)
 }
 
-/// A loop over messages, compiled twice: for two labels at every node (`L` = 2) and for any numbers of labels (`L` = 0).
+/// A loop over messages, compiled twice: for two labels at every node (`L` = 2) and for any numbers
+/// of labels (`L` = 0).
 trait MessageLoop<S> {
     fn run<const L: usize, const FMA: bool>(self) -> UpdateOutcome;
 }
@@ -181,7 +183,8 @@ impl<S, T: MessageLoop<S>, const L: usize> Kernel for LoopKernel<S, T, L> {
     }
 }
 
-/// Runs the version of a loop that was compiled for the processor and for the graph's numbers of labels.
+/// Runs the version of a loop that was compiled for the processor and for the graph's numbers of
+/// labels.
 fn run_loop<S, T: MessageLoop<S>>(factors: &MessageFactors<'_>, message_loop: T) -> UpdateOutcome {
     match factors.n_labels {
         2 => dispatch(LoopKernel::<S, T, 2>(message_loop, PhantomData)),
@@ -261,8 +264,8 @@ impl<S: Semiring> MessageLoop<S> for SequentialSweep<'_, '_> {
     }
 }
 
-/// The residual schedule: the node with the largest pending change receives its new messages and proposes new ones to its
-/// neighbours (Elidan et al. 2006).
+/// The residual schedule: the node with the largest pending change receives its new messages and
+/// proposes new ones to its neighbours (Elidan et al. 2006).
 struct ResidualLoop<'a, 'f> {
     factors: &'a MessageFactors<'f>,
     buffers: &'a mut MessageBuffers,

@@ -1,6 +1,7 @@
 use crf_core::{Incidence, Potentials, Shape};
 
-/// True if an edge couples its ends. A table of equal numbers only shifts log Z, so that its edge closes no cycle.
+/// True if an edge couples its ends. A table of equal numbers only shifts log Z, so that its edge
+/// closes no cycle.
 pub(crate) fn couples(p: &Potentials<'_>, e: usize) -> bool {
     let table = p.tables().of(e);
     table.iter().any(|&x| x != table[0]) || table[0] == f64::NEG_INFINITY
@@ -8,8 +9,9 @@ pub(crate) fn couples(p: &Potentials<'_>, e: usize) -> bool {
 
 /// Order in which nodes are visited.
 ///
-/// On a forest it is breadth first from the first node of each tree, so that each node follows its only neighbour nearer to
-/// the root. On other graphs it is that of the nodes themselves, where neighbours are mostly close to each other in memory.
+/// On a forest it is breadth first from the first node of each tree, so that each node follows its
+/// only neighbour nearer to the root. On other graphs it is that of the nodes themselves, where
+/// neighbours are mostly close to each other in memory.
 #[derive(Debug, Default)]
 pub(crate) struct NodeOrder {
     nodes: Vec<u32>,
@@ -61,7 +63,8 @@ impl NodeOrder {
         &self.nodes
     }
 
-    /// True if no edge that couples closes a cycle; then each node follows at most one of its neighbours.
+    /// True if no edge that couples closes a cycle; then each node follows at most one of its
+    /// neighbours.
     pub(crate) fn is_forest(&self) -> bool {
         self.is_forest
     }

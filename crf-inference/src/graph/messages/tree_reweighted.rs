@@ -12,21 +12,24 @@ use crate::graph::messages::traversal::couples;
 
 /// Tree-reweighted belief propagation: an upper bound on log Z on any graph, exact on forests.
 ///
-/// Wainwright, Jaakkola and Willsky (2005): each edge is weighted by its frequency in a few spanning forests. These
-/// frequencies are fixed, not optimised. log Z is a bound once the messages have converged, and an estimate before.
+/// Wainwright, Jaakkola and Willsky (2005): each edge is weighted by its frequency in a few
+/// spanning forests. These frequencies are fixed, not optimised. log Z is a bound once the messages
+/// have converged, and an estimate before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TreeReweighted {
     /// Order in which messages are updated.
     pub schedule: MessageSchedule,
-    /// Damping: weight of the old message in `damping · old + (1 − damping) · new`, in `[0, 1)`. 0 disables it.
+    /// Damping: weight of the old message in `damping · old + (1 − damping) · new`, in `[0, 1)`. 0
+    /// disables it.
     pub damping: f64,
-    /// Convergence tolerance: messages have converged when no entry changes by more than this, relative to itself.
+    /// Convergence tolerance: messages have converged when no entry changes by more than this,
+    /// relative to itself.
     pub tolerance: f64,
     /// Maximum number of sweeps over all messages.
     pub max_sweeps: u32,
-    /// Number of spanning forests from which the frequencies of edges are computed; more are used if these do not cover
-    /// all edges.
+    /// Number of spanning forests from which the frequencies of edges are computed; more are used
+    /// if these do not cover all edges.
     pub forests: u32,
 }
 

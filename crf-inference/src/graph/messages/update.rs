@@ -1,14 +1,18 @@
-//! Updates of single messages and of all messages at one node: the steps that every schedule is made of.
+//! Updates of single messages and of all messages at one node: the steps that every schedule is
+//! made of.
 //!
-//! With ρ = 1 these are the messages of belief propagation (Pearl 1988); in general those of Wainwright et al. (2005), eq. 39:
+//! With ρ = 1 these are the messages of belief propagation (Pearl 1988); in general those of
+//! Wainwright et al. (2005), eq. 39:
 //!
 //! ```text
-//! λ_{n→k}(y_n) = ψ_n(y_n) Π_j μ_{j→n}(y_n)^ρ_{jn} / μ_{k→n}(y_n)       μ_{k→n}(y_n) ∝ Σ_{y_k} exp(A(y_k, y_n) / ρ_{kn}) λ_{k→n}(y_k)
+//! λ_{n→k}(y_n) = ψ_n(y_n) Π_j μ_{j→n}(y_n)^ρ_{jn} / μ_{k→n}(y_n)
+//! μ_{k→n}(y_n) ∝ Σ_{y_k} exp(A(y_k, y_n) / ρ_{kn}) λ_{k→n}(y_k)
 //! ```
 //!
-//! Each μ is scaled to the maximum one; λ is not scaled. Nothing is divided: λ is the product of all μ before and of all μ
-//! behind the omitted one, so that zeros are exact. Among probabilities a product is trusted while no positive partial
-//! product is below 10⁻¹⁰⁰, which [`UpdateOutcome::is_safe`] reports; otherwise it is computed again with logarithms.
+//! Each μ is scaled to the maximum one; λ is not scaled. Nothing is divided: λ is the product of
+//! all μ before and of all μ behind the omitted one, so that zeros are exact. Among probabilities a
+//! product is trusted while no positive partial product is below 10⁻¹⁰⁰, which
+//! [`UpdateOutcome::is_safe`] reports; otherwise it is computed again with logarithms.
 
 use crate::graph::messages::factors::MessageFactors;
 use crate::graph::messages::semiring::Semiring;
@@ -180,7 +184,8 @@ pub(crate) fn receive<S: Semiring>(factors: &MessageFactors<'_>, mu: &mut [f64],
     mu.iter_mut().for_each(|mu| *mu = S::times(*mu, inverse));
 }
 
-/// Updates all μ of node `n`. `mu` and `new` are those of the node, `[degree × labels]`; `lambda` is that of all nodes.
+/// Updates all μ of node `n`. `mu` and `new` are those of the node, `[degree × labels]`; `lambda`
+/// is that of all nodes.
 #[inline(always)]
 pub(crate) fn update_mus<S: Semiring, const L: usize, const FMA: bool>(
     factors: &MessageFactors<'_>,

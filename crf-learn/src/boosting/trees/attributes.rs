@@ -59,7 +59,8 @@ impl Attributes {
         let n_positions = x.nodes().len();
         let cuts = layout.functions.iter().zip(&mut values).map(|(functions, values)| match functions[..] {
             [_] => {
-                // Values that are not listed are 0; on graphs some are of nodes of another kind, which only moves quantiles.
+                // Values that are not listed are 0; on graphs some are of nodes of another kind,
+                // which only moves quantiles.
                 values.resize(n_positions.max(values.len()), 0.0);
                 Some(cuts(values, bins))
             }

@@ -402,7 +402,8 @@ mod tests {
             }
         }
 
-        /// All labels before at once, or one after the other: the same values; and a deeper tree fits better.
+        /// All labels before at once, or one after the other: the same values; and a deeper tree
+        /// fits better.
         #[test]
         fn a_set_of_labels_walks_as_each_of_them(seed in 0_u64..1000, depth in 2_u32..6, leaves in 3_usize..12) {
             let encoded = encoded(seed);

@@ -60,7 +60,8 @@ impl SimplexQp {
         for ((gradient, row), linear) in gradient.iter_mut().zip(&*gram).zip(&*linear) {
             *gradient = linear - row.iter().zip(&*alpha).map(|(product, alpha)| product * alpha).sum::<f64>();
         }
-        // Derivatives are differences of numbers of this size, and no more precise than their rounding.
+        // Derivatives are differences of numbers of this size, and no more precise than their
+        // rounding.
         let rounding = 64.0 * f64::EPSILON * *total * linear.iter().copied().fold(0.0, f64::max);
         let tolerance = tolerance.max(rounding);
         loop {

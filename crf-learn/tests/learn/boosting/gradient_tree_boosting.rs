@@ -20,7 +20,8 @@ fn small(gradient: Gradient) -> GradientTreeBoosting {
     GradientTreeBoosting { gradient, rounds: 8, depth: 3, ..GradientTreeBoosting::default() }
 }
 
-/// Four positions without neighbours: a test is passed by three of them, two of which have the second label.
+/// Four positions without neighbours: a test is passed by three of them, two of which have the
+/// second label.
 fn by_hand() -> Dataset {
     let channels = vec![Channel { name: "x".into(), kind: ChannelKind::Real }];
     let schema = Arc::new(Schema::chain(channels, Alphabet::new(["a", "b"])).unwrap());

@@ -178,7 +178,8 @@ fn the_right_distance_is_found() {
     }
 }
 
-/// p(y | x) of a classifier and counted transitions: tables by hand, and better than the classifier.
+/// p(y | x) of a classifier and counted transitions: tables by hand, and better than the
+/// classifier.
 #[test]
 fn a_boosted_hmm_counts_its_transitions() {
     let splits = chains(0.95, 1, 1000).load(&Seed::new(3)).unwrap();

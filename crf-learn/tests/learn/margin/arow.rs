@@ -78,7 +78,8 @@ proptest! {
     ) {
         let draw = Draw { sequences: 6, length: 8, labels, unlabelled: 0, seed };
         let encoded = Encoded::new(FEATURES[features], data(&draw));
-        // From random weights, under which no two labellings score the same: rounding would decide between these.
+        // From random weights, under which no two labellings score the same: rounding would decide
+        // between these.
         let start = LogLinear::new(encoded.map.clone(), random_weights(&encoded.map, 0.1, seed)).unwrap();
         let problem = Problem { start: Some(&start), ..encoded.problem(&INFERENCE) };
         let learner = Arow { variance, gamma, epochs, average, patience: 0 };

@@ -418,7 +418,8 @@ fn a_start_shortens_the_way() {
     }
 }
 
-/// A wrong label that changes no feature has the curvature 0: its share is moved as a whole, not by −∞.
+/// A wrong label that changes no feature has the curvature 0: its share is moved as a whole, not by
+/// −∞.
 #[test]
 fn positions_without_features_leave_the_dual_value_finite() {
     let channel = Channel { name: "x".into(), kind: ChannelKind::Real };

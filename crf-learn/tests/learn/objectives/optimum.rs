@@ -53,7 +53,8 @@ proptest! {
         let optimizer: Option<Box<dyn Optimizer>> =
             if cg { Some(Box::<ProjectedCg>::default()) } else { Some(Box::<OwlQn>::default()) };
         let learner = Mle(Minimisation { l1, l2, exempt_intercepts: exempt, optimizer, stop: TIGHT, ..Minimisation::default() });
-        // With a penalty this small the last digits can take longer than the budget; the conditions hold all the same.
+        // With a penalty this small the last digits can take longer than the budget; the conditions
+        // hold all the same.
         let (w, gradient, _) = train(&learner, &encoded);
         for k in 0..w.len() {
             let spared = exempt && encoded.map.is_intercept(k);

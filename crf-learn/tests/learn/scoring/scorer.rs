@@ -1,5 +1,5 @@
-//! The scorer against its definition: scores are weights times features, expectations are sums over all
-//! labellings.
+//! The scorer against its definition: scores are weights times features, expectations are sums over
+//! all labellings.
 use std::sync::Arc;
 
 use crf_core::{EdgeBeliefs, EdgeTables, LogLinear, Model as _, Potentials, Scratch, oracle};

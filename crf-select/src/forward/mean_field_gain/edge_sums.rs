@@ -1,9 +1,10 @@
 use crf_core::Label;
 
-/// For one transition function: at each position, the sum of its values over incident edges, by direction and by the label at the
-/// other end.
+/// For one transition function: at each position, the sum of its values over incident edges, by
+/// direction and by the label at the other end.
 ///
-/// The sums of a position are a linked list in one vector, so that clearing and filling them allocates nothing.
+/// The sums of a position are a linked list in one vector, so that clearing and filling them
+/// allocates nothing.
 pub(crate) struct EdgeSums {
     first: Vec<u32>,     // [positions] index of the first sum plus one; 0 if there is none
     positions: Vec<u32>, // those that have sums

@@ -1,17 +1,20 @@
 use crf_core::Label;
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 
-/// Gain of likelihood of a candidate with weight μ, as a function of μ, if positions are taken by themselves and each label of a
-/// position has the probability that the current model gives it (Vail 2008, equation 3.31):
+/// Gain of likelihood of a candidate with weight μ, as a function of μ, if positions are taken by
+/// themselves and each label of a position has the probability that the current model gives it
+/// (Vail 2008, equation 3.31):
 ///
 /// ```text
 /// gain(μ) = Σ_t μ·G_t(y_t) − log Σ_y p_t(y) exp(μ·G_t(y)) − (prior/2) μ²
 /// ```
 ///
-/// Labels with G_t(y) = 0 need no term of their own: together they have the probability that the others leave.
+/// Labels with G_t(y) = 0 need no term of their own: together they have the probability that the
+/// others leave.
 ///
-/// At most positions a candidate has G_t(y) ≠ 0 for one label only, and if its function is a test, always the same value. Such
-/// positions are stored by that label's p_t(y), with G_t(y) only where values differ, and evaluated in vectors.
+/// At most positions a candidate has G_t(y) ≠ 0 for one label only, and if its function is a test,
+/// always the same value. Such positions are stored by that label's p_t(y), with G_t(y) only where
+/// values differ, and evaluated in vectors.
 #[derive(Debug, Default)]
 pub(crate) struct Gain {
     observed: f64, // Σ_t G_t(y_t)
@@ -72,7 +75,8 @@ struct PairTerm {
     weight: f64,
 }
 
-/// Maximum of |μ·G_t(y)|: without it the best weight of a feature that fires on true labels only would be infinite.
+/// Maximum of |μ·G_t(y)|: without it the best weight of a feature that fires on true labels only
+/// would be infinite.
 const MAX_EXPONENT: f64 = 50.0;
 
 impl Gain {
@@ -91,7 +95,8 @@ impl Gain {
 
     /// Adds a position at which one label has a G.
     ///
-    /// `all` are the probabilities of the position's labels; `term` is the label, its G, and true if it is the true label.
+    /// `all` are the probabilities of the position's labels; `term` is the label, its G, and true
+    /// if it is the true label.
     #[inline(always)]
     pub(crate) fn add_single(&mut self, all: &[f64], term: (Label, f64, bool), weight: f64) {
         let (label, g, is_true) = term;
@@ -161,7 +166,8 @@ impl Gain {
         [value - 0.5 * prior * mu * mu, slope - prior * mu, curvature + prior]
     }
 
-    /// The largest gain and its μ, by Newton's method in a bracket from a `start` that may be near; the gain is concave.
+    /// The largest gain and its μ, by Newton's method in a bracket from a `start` that may be near;
+    /// the gain is concave.
     pub(crate) fn maximise(&self, prior: f64, start: f64) -> (f64, f64) {
         if self.max_abs_g == 0.0 {
             return (0.0, 0.0);
@@ -198,8 +204,8 @@ impl Gain {
     }
 }
 
-/// Kernel of [`EqualTerms`], with z = exp(`exponent`): the sums over positions of log(1 − p + p z), of the label's new probability
-/// q = p z / (1 − p + p z), and of q (1 − q).
+/// Kernel of [`EqualTerms`], with z = exp(`exponent`): the sums over positions of log(1 − p + p z),
+/// of the label's new probability q = p z / (1 − p + p z), and of q (1 − q).
 struct EqualTermsKernel<'p> {
     p: &'p [Probability],
     exponent: f64,
@@ -248,8 +254,8 @@ impl Kernel for EqualTermsKernel<'_> {
     }
 }
 
-/// Kernel of [`SingleTerms`]: the sums over positions of log(1 − p + p exp(μg)), of g q with the label's new probability q, and
-/// of g² q (1 − q).
+/// Kernel of [`SingleTerms`]: the sums over positions of log(1 − p + p exp(μg)), of g q with the
+/// label's new probability q, and of g² q (1 − q).
 struct SingleTermsKernel<'p> {
     p: &'p [Probability],
     g: &'p [f64],
@@ -262,7 +268,8 @@ impl Kernel for SingleTermsKernel<'_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> [f64; 3] {
-        // Everything is divided by the larger of 1 and exp(μg), so that factors lie between exp(−|μg|) and 1.
+        // Everything is divided by the larger of 1 and exp(μg), so that factors lie between
+        // exp(−|μg|) and 1.
         let n_factors = (MAX_LOGARITHM / (self.mu.abs() * self.max_abs_g)).clamp(1.0, 1024.0) as usize;
         let terms = |p: Probability, g: f64| {
             let (p, others) = p.with_complement();
@@ -306,7 +313,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A position of three labels, at least one of them with G = 0: unnormalised probabilities, G, true label, weight.
+    /// A position of three labels, at least one of them with G = 0: unnormalised probabilities, G,
+    /// true label, weight.
     type Position = ([f64; 3], [f64; 3], usize, f64);
 
     fn positions() -> impl Strategy<Value = Vec<Position>> {

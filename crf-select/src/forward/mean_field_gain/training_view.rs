@@ -1,8 +1,9 @@
-//! Mean-field gains, function by function: the training data as the current model sees them, and the terms that they contribute
-//! to the gain of each feature.
+//! Mean-field gains, function by function: the training data as the current model sees them, and
+//! the terms that they contribute to the gain of each feature.
 //!
-//! A position sees at most two labels of its own in a transition feature, one as the head and one as the tail of edges. So the edges
-//! of a function are read once (`edge_sums.rs`), and the gains of all its label pairs follow from what the positions see.
+//! A position sees at most two labels of its own in a transition feature, one as the head and one
+//! as the tail of edges. So the edges of a function are read once (`edge_sums.rs`), and the gains
+//! of all its label pairs follow from what the positions see.
 
 use std::borrow::Cow;
 
@@ -25,7 +26,8 @@ pub(crate) struct ScoredFeature {
 }
 
 impl ScoredFeature {
-    /// All features in the order of the map: those of a function are side by side, and among these those with the same tail label.
+    /// All features in the order of the map: those of a function are side by side, and among these
+    /// those with the same tail label.
     pub(crate) fn all(map: &FeatureMap) -> Vec<ScoredFeature> {
         (0..map.len())
             .map(|k| {
@@ -137,7 +139,8 @@ impl TrainingView<'_> {
                 edge_sums.add(v, OtherEnd::Tail(self.neighbour(u)), value);
             });
         }
-        // One tail label at a time: the gains of all label pairs at once would take too much memory.
+        // One tail label at a time: the gains of all label pairs at once would take too much
+        // memory.
         for group in of_function.chunk_by_mut(|a, b| a.tail() == b.tail()) {
             labels.clear();
             labels.extend(group.iter().filter(|feature| !feature.is_chosen).map(
@@ -173,13 +176,15 @@ impl TrainingView<'_> {
         });
     }
 
-    /// Adds the terms of the transition features from one tail label to these head labels, which are ascending.
+    /// Adds the terms of the transition features from one tail label to these head labels, which
+    /// are ascending.
     fn add_transition_terms(&self, edge_sums: &EdgeSums, tail: Label, heads: &[Label], gains: &mut [Gain]) {
         for (t, sums) in edge_sums.positions() {
             let Some((truth, weight)) = self.label_and_weight(t) else { continue };
             let p = self.position(t);
             let term = |label: Label, g: f64| (label, g, truth == label);
-            // A position is the head of edges from such a tail, the tail of edges to some head, or both.
+            // A position is the head of edges from such a tail, the tail of edges to some head, or
+            // both.
             let Some(as_head) = sums.sum_over(OtherEnd::Tail(tail)) else {
                 for edge_sum in sums {
                     if let OtherEnd::Head(head) = edge_sum.other

@@ -3,10 +3,12 @@ use std::ops::Range;
 use crf_core::{Problem, Result};
 use crf_learn::{Form, MEstimatorObjective, Objective, PartialSum, ReferenceDistribution, WorkerMemory};
 
-/// The M-estimator Σ_t exp(−w·(F_t(y_t) − Σ_k ρ(k) F_t(k))) itself, where [`MEstimatorObjective`] is n times the logarithm of its mean.
+/// The M-estimator Σ_t exp(−w·(F_t(y_t) − Σ_k ρ(k) F_t(k))) itself, where [`MEstimatorObjective`]
+/// is n times the logarithm of its mean.
 ///
-/// Both have the same minima, but under other penalties: λ on the sum is λ/J on the logarithm, J being the mean. Where labels can be
-/// told apart without a mistake, the logarithm has no minimum below some λ, while the sum has one below every λ.
+/// Both have the same minima, but under other penalties: λ on the sum is λ/J on the logarithm, J
+/// being the mean. Where labels can be told apart without a mistake, the logarithm has no minimum
+/// below some λ, while the sum has one below every λ.
 pub(crate) struct ExponentialSum<'a> {
     log: MEstimatorObjective<'a>,
     n: f64, // weight of all positions

@@ -26,9 +26,11 @@
 //!
 //! ```text
 //! rule       = [ relation ":" ] { ("y" | "y'") "=" label "∧" } expression [ "for" variables ]
-//! variables  = name { "," name } "in" ( class | number ".." number [ "step" number ] | "[" numbers "]" ) { "," variables }
+//! variables  = name { "," name } "in" domain { "," variables }
+//! domain     = class | number ".." number [ "step" number ] | "[" numbers "]"
 //! expression = with operators, from loose to tight: ∧   < > ≤ ≥ = ≠   + −   · /   ¬ −   ² ^3 [-1]
-//! atom       = number | name | object "." field | "(" expression { "," expression } ")" | name "(" arguments ")"
+//! atom       = number | name | object "." field | "(" expression { "," expression } ")"
+//!            | name "(" arguments ")"
 //!            | ("any" | "all" | "mean") "(" expression "," offset ".." offset ")"
 //!            | ("any" | "all" | "mean" | "min" | "max") "(" expression "for" name "in" class ")"
 //!            | "nearest" "(" expression "for" name "in" class "by" expression ")"

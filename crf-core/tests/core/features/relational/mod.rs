@@ -14,7 +14,8 @@ use rand::RngExt as _;
 
 const ROBOTS: [&str; 3] = ["robot1", "robot2", "robot3"];
 
-/// Sequences of the positions of three robots, each x1, y1, x2, y2, x3, y3; the labels are the robots.
+/// Sequences of the positions of three robots, each x1, y1, x2, y2, x3, y3; the labels are the
+/// robots.
 fn tag(sequences: &[Vec<[f64; 6]>]) -> Dataset {
     let channels = ROBOTS.iter().flat_map(|robot| ["x", "y"].map(|field| real(&format!("{robot}.{field}"))));
     let schema = Schema::chain(channels.collect(), Alphabet::new(ROBOTS)).unwrap();

@@ -20,7 +20,8 @@ pub struct ReportArgs {
     /// The directory of all runs.
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
     results: PathBuf,
-    /// The directory of criterion's benchmarks; `criterion` in the target directory of this program if omitted.
+    /// The directory of criterion's benchmarks; `criterion` in the target directory of this program
+    /// if omitted.
     #[arg(long, value_name = "DIR")]
     criterion: Option<PathBuf>,
     /// The directory of the site; `report` in the directory of all runs if omitted.

@@ -16,7 +16,8 @@ use crate::experiment::run_directory::RunDirectory;
 use crate::experiment::shard::Shard;
 use crate::support::progress;
 
-/// Runs all experiments, cheapest first, with an estimate of the time left; finished cells are kept.
+/// Runs all experiments, cheapest first, with an estimate of the time left; finished cells are
+/// kept.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask reproduce --quick     # every experiment in small: minutes
