@@ -1,4 +1,5 @@
 //! Tests of the learners, in one program: linking the whole toolkit once is faster than once per file.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod boosting;
 mod generative;
