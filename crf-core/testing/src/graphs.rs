@@ -60,7 +60,7 @@ pub const HUGE: Draw = Draw { node: 1e4, edge: 1e4, holes: true };
 
 /// Form of a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Form {
+pub enum GraphForm {
     /// Trees and isolated nodes.
     Forest,
     /// One cycle.
@@ -72,13 +72,13 @@ pub enum Form {
 }
 
 /// Strategy of all forms.
-pub fn any_form() -> impl Strategy<Value = Form> + Clone {
-    prop_oneof![Just(Form::Forest), Just(Form::Cycle), Just(Form::Grid), Just(Form::Any)]
+pub fn any_form() -> impl Strategy<Value = GraphForm> + Clone {
+    prop_oneof![Just(GraphForm::Forest), Just(GraphForm::Cycle), Just(GraphForm::Grid), Just(GraphForm::Any)]
 }
 
 /// Strategy of graphs of up to ten nodes with one to four labels each: few enough labellings to
 /// list them.
-pub fn graphs(forms: impl Strategy<Value = Form>, draw: Draw) -> impl Strategy<Value = OwnedPotentials> {
+pub fn graphs(forms: impl Strategy<Value = GraphForm>, draw: Draw) -> impl Strategy<Value = OwnedPotentials> {
     let cards = proptest::collection::vec(
         prop_oneof![1 => Just(1_u32), 6 => Just(2), 2 => Just(3), 1 => Just(4)],
         1..=10,
@@ -109,18 +109,18 @@ pub fn graphs(forms: impl Strategy<Value = Form>, draw: Draw) -> impl Strategy<V
     })
 }
 
-fn edges(form: Form, n: u32, wishes: &[(u32, u32, bool)]) -> Vec<(u32, u32)> {
+fn edges(form: GraphForm, n: u32, wishes: &[(u32, u32, bool)]) -> Vec<(u32, u32)> {
     let mut edges: Vec<(u32, u32)> = match form {
-        Form::Forest => {
+        GraphForm::Forest => {
             (1..n).filter(|&v| wishes[v as usize].1 > 10).map(|v| (wishes[v as usize].0 % v, v)).collect()
         }
-        Form::Cycle => (0..n).map(|u| (u, (u + 1) % n)).collect(),
-        Form::Grid => {
+        GraphForm::Cycle => (0..n).map(|u| (u, (u + 1) % n)).collect(),
+        GraphForm::Grid => {
             let width = 2 + wishes[0].0 % 2;
             let right = (0..n).filter(|u| u % width + 1 < width && u + 1 < n).map(|u| (u, u + 1));
             right.chain((0..n).filter(|u| u + width < n).map(|u| (u, u + width))).collect()
         }
-        Form::Any => wishes.iter().map(|&(u, v, _)| (u % n, v % n)).collect(),
+        GraphForm::Any => wishes.iter().map(|&(u, v, _)| (u % n, v % n)).collect(),
     };
     edges.retain(|(u, v)| u != v);
     let turned =

@@ -10,8 +10,8 @@ use crf_inference::{
 };
 use crf_testing::close;
 use crf_testing::graphs::{
-    Draw, Form, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, distance, for_graphs, graphs,
-    grid, inconsistency,
+    Draw, GraphForm, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, distance, for_graphs,
+    graphs, grid, inconsistency,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -37,8 +37,8 @@ fn wild() -> impl Strategy<Value = OwnedPotentials> {
 
 /// Forms with at most two edges between the same nodes: to messages, every further edge is another
 /// cycle.
-fn sparse() -> impl Strategy<Value = Form> {
-    prop_oneof![Just(Form::Forest), Just(Form::Cycle), Just(Form::Grid)]
+fn sparse() -> impl Strategy<Value = GraphForm> {
+    prop_oneof![Just(GraphForm::Forest), Just(GraphForm::Cycle), Just(GraphForm::Grid)]
 }
 
 /// Score of the best labelling, if one is possible.
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn edges_whose_tables_are_constant_close_no_cycle(mut x in graphs(Just(Form::Any), MODERATE), height in -3.0..3.0_f64) {
+    fn edges_whose_tables_are_constant_close_no_cycle(mut x in graphs(Just(GraphForm::Any), MODERATE), height in -3.0..3.0_f64) {
         // Only the first edge between each node and its successor keeps its table: others would
         // close cycles.
         prop_assume!(x.of_edge.iter().enumerate().all(|(e, &table)| table as usize == e));
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn dual_decomposition_is_tight_on_forests(mut x in graphs(Just(Form::Forest), MODERATE)) {
+    fn dual_decomposition_is_tight_on_forests(mut x in graphs(Just(GraphForm::Forest), MODERATE)) {
         let p = x.view();
         let best = best_score(&p).unwrap();
         let mut labels = vec![0; p.shape().n_nodes()];

@@ -6,8 +6,8 @@ use crf_core::{
 use crf_inference::{BeliefPropagation, Enumeration, ForwardBackward, JunctionTree, MessageSchedule};
 use crf_testing::close;
 use crf_testing::graphs::{
-    Form, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, chi_square, distance, graphs, grid,
-    inconsistency,
+    GraphForm, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, chi_square, distance, graphs,
+    grid, inconsistency,
 };
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn schedules() -> [BeliefPropagation; 3] {
 }
 
 /// Graphs of the given forms with potentials of any strength.
-fn any_graph(form: impl Strategy<Value = Form> + Clone) -> impl Strategy<Value = OwnedPotentials> {
+fn any_graph(form: impl Strategy<Value = GraphForm> + Clone) -> impl Strategy<Value = OwnedPotentials> {
     prop_oneof![
         graphs(form.clone(), MODERATE),
         graphs(form.clone(), HOLES),
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn belief_propagation_is_exact_on_forests(mut x in any_graph(Just(Form::Forest))) {
+    fn belief_propagation_is_exact_on_forests(mut x in any_graph(Just(GraphForm::Forest))) {
         for with in schedules() {
             agrees_with_enumeration(&with, &mut x)?;
         }

@@ -5,7 +5,7 @@ use crf_core::{
     Potentials, Scratch, Seed, Stop,
 };
 use crf_inference::{BeliefPropagation, MessageSchedule, TreeReweighted};
-use crf_testing::graphs::{Form, HOLES, MODERATE, STRONG, ask, distance, graphs, grid};
+use crf_testing::graphs::{GraphForm, HOLES, MODERATE, STRONG, ask, distance, graphs, grid};
 use proptest::prelude::*;
 
 const BP: BeliefPropagation = BeliefPropagation {
@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_mu_comes_from_its_lambda(mut x in graphs(Just(Form::Any), HOLES), sweeps in 1..4_u32) {
+    fn every_mu_comes_from_its_lambda(mut x in graphs(Just(GraphForm::Any), HOLES), sweeps in 1..4_u32) {
         let p = x.view();
         let shape = p.shape();
         let mut messages = Messages::default();
@@ -60,7 +60,7 @@ proptest! {
 
     #[test]
     fn messages_kept_between_calls_continue_the_sweeps(
-        mut x in prop_oneof![graphs(Just(Form::Grid), MODERATE), graphs(Just(Form::Grid), STRONG)],
+        mut x in prop_oneof![graphs(Just(GraphForm::Grid), MODERATE), graphs(Just(GraphForm::Grid), STRONG)],
         damping in prop_oneof![Just(0.0), 0.0..0.9],
     ) {
         let with = BeliefPropagation { damping, ..BP };

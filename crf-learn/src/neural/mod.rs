@@ -20,4 +20,4 @@ pub(crate) mod neural_chain;
 pub(crate) mod objectives;
 
 pub use model::NeuralModel;
-pub use neural_chain::{By, NeuralChain, Pairwise, Training};
+pub use neural_chain::{By, NeuralChain, Pairwise, TrainingMode};

@@ -35,7 +35,7 @@ pub struct NeuralChain {
     /// 1.
     pub dropout: f64,
     /// Parts that are trained together.
-    pub training: Training,
+    pub training: TrainingMode,
     /// Passes over the training data; at least 1.
     pub epochs: u32,
     /// Optimizer of the net; a batch is of positions, or of sequences with `training = "joint"`.
@@ -53,7 +53,7 @@ pub struct NeuralChain {
 /// Parts that are trained together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Training {
+pub enum TrainingMode {
     /// The net first, as a classifier of single positions; then, with the net fixed, the transition
     /// weights.
     #[default]
@@ -90,7 +90,7 @@ impl Default for NeuralChain {
             hidden: vec![256],
             output_bias: true,
             dropout: 0.0,
-            training: Training::default(),
+            training: TrainingMode::default(),
             epochs: 20,
             adam: Adam { rate: 0.001, batch: 128, ..Adam::default() },
             l2: 0.0,
@@ -149,14 +149,14 @@ impl Learner for NeuralChain {
         let mut w = net.draw(&mut seed.child("net").rng());
         let problem = Problem { map: &pairs, ..*problem };
         let (trace, pair_weights) = match self.training {
-            Training::Joint => {
+            TrainingMode::Joint => {
                 w.resize(net.len() + pairs.len(), 0.0);
                 let trace =
                     self.train(|on| Joint::new(&net, on, self.dropout, &seed), &mut w, &problem, run)?;
                 let pair_weights = w.split_off(net.len());
                 (trace, pair_weights)
             }
-            Training::Classifier => {
+            TrainingMode::Classifier => {
                 let trace = self.train(
                     |on| Classifier::new(&net, on.train, self.dropout, &seed),
                     &mut w,

@@ -7,7 +7,7 @@ use crf_core::{
     Model, Problem, Schema, Seed, Source as _, Stop, Value, evaluate,
 };
 use crf_datasets::{CoupledChains, Ocr};
-use crf_learn::{Adam, By, Minimisation, Mle, NeuralChain, Optimizer, Pairwise, StopRule, Training};
+use crf_learn::{Adam, By, Minimisation, Mle, NeuralChain, Optimizer, Pairwise, StopRule, TrainingMode};
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, quiet, text, trained};
 use rand::RngExt as _;
@@ -48,9 +48,11 @@ fn a_net_learns_what_no_linear_model_can() {
         quiet(1, |run| Mle(Minimisation { l2: 0.1, ..Minimisation::default() }).fit(&problem, run)).unwrap();
     let share = accuracy(&linear, &encoded.corpus, Decode::Posterior);
     assert!(share < 0.7, "{share}");
-    for (training, batch, dropout) in
-        [(Training::Classifier, 16, 0.0), (Training::Classifier, 16, 0.1), (Training::Joint, 2, 0.0)]
-    {
+    for (training, batch, dropout) in [
+        (TrainingMode::Classifier, 16, 0.0),
+        (TrainingMode::Classifier, 16, 0.1),
+        (TrainingMode::Joint, 2, 0.0),
+    ] {
         let learner = NeuralChain {
             hidden: vec![16],
             training,
@@ -70,7 +72,7 @@ fn a_net_learns_what_no_linear_model_can() {
 fn threads_change_nothing_and_seeds_do() {
     let draw = Draw { sequences: 40, length: 60, labels: 5, unlabelled: 0, seed: 1 };
     let encoded = Encoded::new(FEATURES, data(&draw));
-    for training in [Training::Classifier, Training::Joint] {
+    for training in [TrainingMode::Classifier, TrainingMode::Joint] {
         let learner = NeuralChain {
             hidden: vec![64, 32],
             dropout: 0.2,
@@ -155,7 +157,7 @@ fn validation_data_end_the_training() {
     let draw = |sequences, seed| data(&Draw { sequences, length: 10, labels: 4, unlabelled: 0, seed });
     let (train, valid) = Encoded::with_valid(FEATURES, draw(4, 1), draw(30, 2));
     let problem = Problem { valid: Some(&valid), ..train.problem(&INFERENCE) };
-    for training in [Training::Classifier, Training::Joint] {
+    for training in [TrainingMode::Classifier, TrainingMode::Joint] {
         let learner = NeuralChain {
             hidden: vec![64],
             training,
@@ -167,7 +169,7 @@ fn validation_data_end_the_training() {
         let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
         let seen = fit.trace.iterations.iter().filter(|iteration| iteration.holdout.is_some()).count();
         assert!(seen > 3 && seen < 500, "{seen}");
-        assert!(training == Training::Classifier || fit.trace.stop == Stop::Holdout);
+        assert!(training == TrainingMode::Classifier || fit.trace.stop == Stop::Holdout);
     }
 }
 
@@ -220,7 +222,8 @@ fn letters_are_read_better_than_by_a_linear_chain() {
         minimisation: Minimisation { optimizer, stop, ..Minimisation::default() },
     };
     let classifier = NeuralChain { output_bias: false, pairwise, ..NeuralChain::default() };
-    let joint = NeuralChain { training: Training::Joint, adam: adam(0.001, 16), ..NeuralChain::default() };
+    let joint =
+        NeuralChain { training: TrainingMode::Joint, adam: adam(0.001, 16), ..NeuralChain::default() };
     for learner in [classifier, joint] {
         let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
         let share = accuracy(&fit, &test, Decode::Viterbi);

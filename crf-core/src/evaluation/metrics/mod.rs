@@ -48,7 +48,7 @@ pub use labels::{
 };
 pub use model::{FeatureCount, Parameter};
 pub use probabilities::{BrokenBounds, LogLikelihood, LogZError, MarginalError};
-pub use training::{Quantity, Training};
+pub use training::{Quantity, TrainingCourse};
 
 /// Ratio `part / whole`, and 0 if there is nothing to divide by.
 fn ratio(part: f64, whole: f64) -> f64 {

@@ -9,7 +9,7 @@ use crate::learning::learner::Iteration;
 /// Quantity of training, from the last iteration of its trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Training {
+pub struct TrainingCourse {
     /// Quantity to report.
     pub of: Quantity,
 }
@@ -32,10 +32,10 @@ pub enum Quantity {
     Iterations,
 }
 
-crate::plugin!("metric", Training, "training", example = r#"of = "iterations""#);
+crate::plugin!("metric", TrainingCourse, "training", example = r#"of = "iterations""#);
 
 #[typetag::serde(name = "training")]
-impl Metric for Training {
+impl Metric for TrainingCourse {
     fn name(&self) -> String {
         let quantity = match self.of {
             Quantity::Objective => "objective",
