@@ -38,7 +38,7 @@ pub fn for_graphs(settings: &[(&str, u32)]) -> Vec<Box<dyn Inference>> {
 
 /// Distribution of the potentials of a graph.
 #[derive(Debug, Clone, Copy)]
-pub struct Draw {
+pub struct PotentialRange {
     /// Bound on the absolute value of node potentials.
     pub node: f64,
     /// Bound on the absolute value of table entries.
@@ -48,15 +48,15 @@ pub struct Draw {
 }
 
 /// Potentials on which every algorithm is accurate.
-pub const MODERATE: Draw = Draw { node: 2.0, edge: 1.0, holes: false };
+pub const MODERATE: PotentialRange = PotentialRange { node: 2.0, edge: 1.0, holes: false };
 /// Moderate potentials of which some are −∞.
-pub const HOLES: Draw = Draw { node: 2.0, edge: 2.0, holes: true };
+pub const HOLES: PotentialRange = PotentialRange { node: 2.0, edge: 2.0, holes: true };
 /// Edges that outweigh nodes.
-pub const STRONG: Draw = Draw { node: 5.0, edge: 50.0, holes: false };
+pub const STRONG: PotentialRange = PotentialRange { node: 5.0, edge: 50.0, holes: false };
 /// Strong potentials of which some are −∞.
-pub const STRONG_HOLES: Draw = Draw { node: 50.0, edge: 50.0, holes: true };
+pub const STRONG_HOLES: PotentialRange = PotentialRange { node: 50.0, edge: 50.0, holes: true };
 /// Potentials whose exponentials overflow.
-pub const HUGE: Draw = Draw { node: 1e4, edge: 1e4, holes: true };
+pub const HUGE: PotentialRange = PotentialRange { node: 1e4, edge: 1e4, holes: true };
 
 /// Form of a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,7 +78,10 @@ pub fn any_form() -> impl Strategy<Value = GraphForm> + Clone {
 
 /// Strategy of graphs of up to ten nodes with one to four labels each: few enough labellings to
 /// list them.
-pub fn graphs(forms: impl Strategy<Value = GraphForm>, draw: Draw) -> impl Strategy<Value = OwnedPotentials> {
+pub fn graphs(
+    forms: impl Strategy<Value = GraphForm>,
+    draw: PotentialRange,
+) -> impl Strategy<Value = OwnedPotentials> {
     let cards = proptest::collection::vec(
         prop_oneof![1 => Just(1_u32), 6 => Just(2), 2 => Just(3), 1 => Just(4)],
         1..=10,

@@ -10,17 +10,17 @@ use crf_inference::{
 };
 use crf_testing::close;
 use crf_testing::graphs::{
-    Draw, GraphForm, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, distance, for_graphs,
-    graphs, grid, inconsistency,
+    GraphForm, HOLES, HUGE, MODERATE, PotentialRange, STRONG, STRONG_HOLES, any_form, ask, distance,
+    for_graphs, graphs, grid, inconsistency,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 /// Couplings at which belief propagation is accurate.
-const WEAK: Draw = Draw { node: 1.0, edge: 0.1, holes: false };
+const WEAK: PotentialRange = PotentialRange { node: 1.0, edge: 0.1, holes: false };
 /// Couplings at which messages converge to a unique fixed point: with at most four neighbours, 3
 /// tanh(1/4) < 1 (Ihler et al. 2005).
-const GENTLE: Draw = Draw { node: 2.0, edge: 0.25, holes: false };
+const GENTLE: PotentialRange = PotentialRange { node: 2.0, edge: 0.25, holes: false };
 const SCHEDULES: [MessageSchedule; 3] =
     [MessageSchedule::Sequential, MessageSchedule::Parallel, MessageSchedule::Residual];
 
