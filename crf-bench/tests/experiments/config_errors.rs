@@ -52,8 +52,6 @@ refused! {
         "exp.toml:20:29: unknown key `spraed`, did you mean `spread`?";
     wrong_type_in_a_learner: "spread = 2.0" => "spread = \"wide\"",
         "exp.toml:20:38: invalid type: string \"wide\", expected f64";
-    missing_key_of_a_method: "learner = \"guess\"\n" => "",
-        "exp.toml:14:1: missing field `learner`";
     missing_type_of_a_learner: "{ type = \"guess\", " => "{ ",
         "exp.toml:20:11: missing field `type`";
     missing_key_of_a_claim: ", within = 1.0" => "",
@@ -73,14 +71,17 @@ refused! {
     unknown_inference: "learner = \"guess\"\n" => "learner = \"guess\"\ninference = \"forward-bakward\"\n",
         "exp.toml:17:13: unknown name `forward-bakward`, did you mean `forward-backward`?";
     posterior_decoding_without_marginals: "learner = \"guess\"\n" => "learner = \"guess\"\ninference = \"labels-only\"\n",
-        "exp.toml:14:1: `decode = \"posterior\"` needs marginals, `viterbi` does not: `labels-only` has no marginals";
+        "exp.toml:14:1: `decode = \"posterior\"` needs marginals, `viterbi` does not: `labels-only` finds a labelling, not marginals; `belief-propagation`, `mean-field` and \
+         `gibbs` estimate them, `junction-tree` is exact";
     metric_without_marginals: "learner = \"guess\"\n" => "learner = \"guess\"\ninference = \"labels-only\"\ndecode = \"viterbi\"\n",
-        "exp.toml:1:1: the metric `log_likelihood`: `labels-only` has no marginals";
+        "exp.toml:1:1: the metric `log_likelihood`: `labels-only` finds a labelling, not marginals; `belief-propagation`, `mean-field` and \
+         `gibbs` estimate them, `junction-tree` is exact";
     metric_without_a_reference: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"marginal-error\"]",
         "exp.toml:5:21: the metric `marginal_error`: it compares with a `reference` inference, such as `junction-tree`, and \
          there is none";
     reference_without_marginals: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"log-z-error\"]\nreference = \"labels-only\"",
-        "exp.toml:5:21: the metric `log_z_error`: reference: `labels-only` has no marginals";
+        "exp.toml:5:21: the metric `log_z_error`: reference: `labels-only` finds a labelling, not marginals; `belief-propagation`, `mean-field` and \
+         `gibbs` estimate them, `junction-tree` is exact";
     unknown_metric_plugin: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"acuracy\"]",
         "exp.toml:5:21: unknown name `acuracy`, did you mean `accuracy`?";
     repeated_metric: "seed = 7" => "seed = 7\nmetrics = [\"error\", \"error\"]",

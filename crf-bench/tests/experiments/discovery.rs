@@ -84,6 +84,13 @@ fn fault(schema: &Value, root: &Value, value: &Value, place: &str) -> Option<Str
     if schema["enum"].as_array().is_some_and(|values| !values.contains(value)) {
         return Some(format!("{place} is not in {}", schema["enum"]));
     }
+    // The only pattern is that of presets.
+    if let (Some(pattern), Some(text)) = (schema["pattern"].as_str(), value.as_str()) {
+        assert_eq!(pattern, "^@", "{place}");
+        if !text.starts_with('@') {
+            return Some(format!("{place} does not match {pattern}"));
+        }
+    }
     for options in ["anyOf", "oneOf"].iter().filter_map(|key| schema[key].as_array()) {
         let faults: Vec<String> =
             options.iter().map_while(|option| fault(option, root, value, place)).collect();

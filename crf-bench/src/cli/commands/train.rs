@@ -50,7 +50,7 @@ omitted, they suit the data: observed attributes and transitions for `crfsuite`;
 otherwise.
 
 A template file has one template per line, with macros such as `%x[-1,0]`: `U…` for states, `B…` for transitions, `*…` \
-for both. `B` alone is the plain transition, and `#` begins a comment. A config names the file relative to itself. Each \
+for both. `B` alone is the plain transition, and `#` begins a comment. In a config its path is relative to the config. Each \
 attribute is paired with all labels unless `pairs` is `observed`. The model keeps the templates, not the file.
 
 With --tune each combination of values is cross-validated: the sequences are dealt into folds, and a model that was \
