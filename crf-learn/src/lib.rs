@@ -14,14 +14,14 @@
 //! ```
 //! use std::sync::Arc;
 //! use std::ops::ControlFlow;
-//! use crf_core::prototypes::Value;
+//! use crf_core::prototypes::RawValue;
 //! use crf_core::{Decode, Features, FitContext, Learner, Problem, Seed, Source, evaluate};
 //! use crf_datasets::RedundantObservations;
 //! use crf_inference::ForwardBackward;
 //! use crf_learn::{Mle, Minimisation};
 //!
 //! let data = RedundantObservations::default().load(&Seed::new(1))?;
-//! let features = Features::new().intercept().transition().state(Value::default());
+//! let features = Features::new().intercept().transition().state(RawValue::default());
 //! let fitted = features.fit(&data.train)?;
 //! let train = fitted.encode(Arc::new(data.train))?;
 //! let map = Arc::new(fitted.map(&train)?);

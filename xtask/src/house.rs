@@ -68,22 +68,26 @@ fn is_source(file: &Path) -> bool {
 
 /// Folders of sources with too many files.
 fn folders(texts: &[(&Path, String)]) -> Vec<String> {
-    let mut folders: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
+    let mut folders: BTreeMap<&Path, Vec<(&Path, &str)>> = BTreeMap::new();
     for (file, text) in texts.iter().filter(|(file, _)| is_source(file)) {
-        folders.entry(file.parent().unwrap_or(file)).or_default().push(text);
+        folders.entry(file.parent().unwrap_or(file)).or_default().push((file, text));
     }
-    let crowded = folders.iter().filter(|(_, texts)| {
-        let helpers = texts.iter().filter(|text| !text.contains("plugin!(") && !text.starts_with("//!"));
-        texts.len() > MAX_FILES && helpers.count() > 0
+    let crowded = folders.iter().filter(|(_, files)| {
+        let is_helper = |(file, text): &&(&Path, &str)| !text.contains("plugin!(") && !is_contents(file);
+        files.len() > MAX_FILES && files.iter().any(|file| is_helper(&file))
     });
     crowded
-        .map(|(folder, texts)| format!("{}: {} files in one folder", folder.display(), texts.len()))
+        .map(|(folder, files)| format!("{}: {} files in one folder", folder.display(), files.len()))
         .collect()
+}
+
+/// True for a table of contents.
+fn is_contents(file: &Path) -> bool {
+    file.ends_with("mod.rs") || file.ends_with("lib.rs")
 }
 
 /// Tables of contents without an introduction.
 fn introductions(texts: &[(&Path, String)]) -> Vec<String> {
-    let is_contents = |file: &Path| file.ends_with("mod.rs") || file.ends_with("lib.rs");
     let silent =
         texts.iter().filter(|(file, text)| is_source(file) && is_contents(file) && !text.starts_with("//!"));
     silent.map(|(file, _)| format!("{}: begins without `//!`", file.display())).collect()

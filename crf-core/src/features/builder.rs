@@ -3,7 +3,7 @@ use crate::features::prototypes::{First, One};
 use crate::features::spec::{FeatureSpec, Features, Link, Pairs};
 
 /// Lists of features in Rust, as configs write them:
-/// `Features::new().intercept().transition().state(Value::default())`.
+/// `Features::new().intercept().transition().state(RawValue::default())`.
 impl Features {
     /// No features.
     pub fn new() -> Self {
