@@ -17,6 +17,8 @@
 //!
 //! Beside them are the errors ([`Error`]), named streams of random numbers ([`Seed`]) and the
 //! registry of plugins ([`mod@plugin`]). All public names are re-exported here.
+//!
+#![doc = include_str!("../../docs/from-rust.md")]
 #![deny(unsafe_code)]
 
 mod data;

@@ -17,6 +17,8 @@
 //!
 //! Beside them are small helpers that any room may use: `channels.rs`, `labels.rs`, `checks.rs` and
 //! `rebuild.rs`, which copies datasets with other edges or in another order.
+//!
+#![doc = include_str!("../../docs/from-rust.md")]
 #![forbid(unsafe_code)]
 
 mod channels;

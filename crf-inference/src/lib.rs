@@ -10,6 +10,8 @@
 //! Start reading with [`ForwardBackward`] for chains and [`BeliefPropagation`] or [`JunctionTree`]
 //! for graphs.
 //!
+#![doc = include_str!("../../docs/from-rust.md")]
+//!
 //! ```
 //! use crf_core::{Beliefs, EdgeBeliefs, Inference, OwnedPotentials, Scratch};
 //! use crf_inference::ForwardBackward;

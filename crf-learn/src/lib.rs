@@ -11,6 +11,8 @@
 //! `log_linear` ← {`neural`, `wrappers`}, with `margin`, `boosting`, `generative` and `local`
 //! beside. To follow a training start with `log_linear/mle.rs`.
 //!
+#![doc = include_str!("../../docs/from-rust.md")]
+//!
 //! ```
 //! use std::sync::Arc;
 //! use std::ops::ControlFlow;

@@ -24,6 +24,8 @@
 //! and its `mod` and `pub use` lines. The crate knows no inference and no data source; learners,
 //! objectives and optimizers come from crf-learn.
 //!
+#![doc = include_str!("../../docs/from-rust.md")]
+//!
 //! ```
 //! use crf_core::Selector;
 //! use crf_select as _; // configs name selectors by tag, so nothing else would link the crate
