@@ -140,6 +140,10 @@ fn run_method(
     let clock = Instant::now();
     let features = method.fit_features(&data.train)?;
     let forbidden = method.forbidden(features.schema())?;
+    if let Some(forbidden) = &forbidden {
+        forbidden.check(&data.train).map_err(|error| error.at("the training data"))?;
+        data.holdout.iter().try_for_each(|holdout| forbidden.check(holdout))?;
+    }
     let (train, valid) = (data.train.clone(), data.holdout.clone());
     let prepared = Prepared::with_features(features, None, train, valid, &encode)?;
     let test = encode(&prepared.features, data.test.clone())?;

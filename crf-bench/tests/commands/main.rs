@@ -8,6 +8,7 @@ mod infer;
 mod model_file;
 mod ocr;
 mod overwritten;
+mod selection;
 mod show;
 mod template_file;
 mod tune;

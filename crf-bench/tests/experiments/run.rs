@@ -290,3 +290,32 @@ fn methods_that_select_alike_share_the_selection_and_find_what_they_find_alone()
         assert!(alone.iter().all(|cell| cell.seconds.shared == 0.0 && cell.seconds.train > 0.0));
     }
 }
+
+/// Weather of two labels in which nothing is impossible, under a constraint of one method.
+const CONSTRAINED: &str = r#"
+title = "Constraints"
+trials = 1
+seed = 3
+metrics = ["error"]
+[dataset]
+type = "weather"
+[methods.free]
+features = ["intercept", "transition"]
+learner = { type = "mle", l2 = 1.0 }
+[methods.bound]
+features = ["intercept", "transition"]
+learner = { type = "mle", l2 = 1.0 }
+constraints = { forbid = [] }
+"#;
+
+#[test]
+fn a_method_may_have_constraints() {
+    // Under constraints the most likely labelling as a whole is the answer.
+    let cells = run(CONSTRAINED);
+    let viterbi = run(&CONSTRAINED.replace("constraints = { forbid = [] }", "decode = \"viterbi\""));
+    assert_eq!(cells[1].metrics, viterbi[1].metrics);
+    let broken = CONSTRAINED.replace("forbid = []", "forbid = [[\"rain\", \"rain\"]]");
+    let plan = parse("exp.toml", &broken, false, &[]).expect("a right config");
+    let error = crf_bench::run(&plan, NonZeroUsize::MIN).expect_err("rain lasts").to_string();
+    assert!(error.contains("method bound") && error.contains("training data"), "{error}");
+}

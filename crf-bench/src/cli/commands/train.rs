@@ -167,13 +167,15 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     // Before the data are split, so that the indices of sequences are those of the file.
     obeys(&config, &data, &args.data)?;
     let (data, holdout) = split(args, &config, data)?;
-    if let (true, Some(file), Some(holdout)) = (watched, &args.holdout, &holdout) {
+    // A selector chooses among its candidates by validation data.
+    let took_part = watched || !config.method.selector.keeps_all();
+    if let (true, Some(file), Some(holdout)) = (took_part, &args.holdout, &holdout) {
         labels_are(holdout, file, "the training data, so that its likelihood cannot be watched")?;
         obeys(&config, holdout, file)?;
     }
     seconds.read = clock.elapsed().as_secs_f64();
     let trained =
-        Trained { sequences: data.len(), positions: data.n_positions(), holdout_took_part: watched };
+        Trained { sequences: data.len(), positions: data.n_positions(), holdout_took_part: took_part };
 
     let tuning = candidates.map(|candidates| {
         let clock = Instant::now();
