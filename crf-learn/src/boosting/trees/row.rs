@@ -16,6 +16,7 @@ impl Row {
     }
 
     /// Sets the bins to those of another position.
+    #[inline]
     pub(crate) fn read(&mut self, entries: impl Iterator<Item = (u32, u32)>) {
         for a in self.touched.drain(..) {
             self.bins[a as usize] = self.defaults[a as usize];
