@@ -102,8 +102,7 @@ pub(super) fn located(document: &Document, fault: ConfigFault, quick: bool, sett
         [methods, _, rest @ ..] if methods == "methods" => KeyPath::new([DEFAULTS]).join(&KeyPath::new(rest)),
         _ => path.clone(),
     };
-    let named =
-        |path: &KeyPath| presets::origin(&document.value, path).filter(|path| document.contains(path));
+    let named = |path: &KeyPath| presets::origin(&document.value, path);
     let path = match () {
         () if quick && document.contains(&over) => over,
         () if !document.contains(&path) && named(&path).or_else(|| named(&shared)).is_some() => {

@@ -90,6 +90,14 @@ fn each(value: &Value) -> Option<&Vec<Value>> {
 /// The path in the file that a path of the expanded config comes from, if it leads through a named
 /// piece.
 pub(super) fn origin(file: &Value, path: &KeyPath) -> Option<KeyPath> {
+    let n_presets = KeyPath::new([PRESETS]).get(file)?.as_table()?.len();
+    // A piece may stand within a piece; a circle of them ends after all have been visited.
+    let way = std::iter::successors(leads_to(file, path), |path| leads_to(file, path));
+    way.take(n_presets).last()
+}
+
+/// The path within the piece that a text on the way of `path` stands for.
+fn leads_to(file: &Value, path: &KeyPath) -> Option<KeyPath> {
     let steps = path.steps();
     (0..=steps.len()).rev().find_map(|n| {
         let name = KeyPath::new(&steps[..n]).get(file)?.as_str()?.strip_prefix(MARK)?;
@@ -134,9 +142,14 @@ mod tests {
 
     #[test]
     fn a_path_goes_back_to_the_piece_it_leads_through() {
-        let file = Value::Table("a = { b = '@one' }".parse().expect("TOML"));
+        let file = Value::Table("a = { b = '@one' }\npresets = { one = 1 }".parse().expect("TOML"));
         let path = origin(&file, &KeyPath::new(["a", "b", "c"])).expect("a piece");
         assert_eq!(path, KeyPath::new(["presets", "one", "c"]));
         assert!(origin(&file, &KeyPath::new(["a"])).is_none());
+        let file = "a = '@one'\npresets = { one = { b = '@two' }, two = 2 }".parse().expect("TOML");
+        let path = origin(&Value::Table(file), &KeyPath::new(["a", "b", "c"])).expect("a piece");
+        assert_eq!(path, KeyPath::new(["presets", "two", "c"]));
+        let circle = "a = '@one'\npresets = { one = '@two', two = '@one' }".parse().expect("TOML");
+        assert!(origin(&Value::Table(circle), &KeyPath::new(["a"])).is_some());
     }
 }
