@@ -45,6 +45,18 @@ pub enum Error {
     /// A number left the range of finite values.
     #[error("not a finite number: {0}")]
     NotFinite(String),
+    /// An answer or a table would need more memory than the process may use.
+    #[error("{what} would need {need} of memory, and {available} are available; {advice}")]
+    OutOfMemory {
+        /// Thing that needs the memory.
+        what: String,
+        /// Estimated size.
+        need: String,
+        /// Memory that the process may still use.
+        available: String,
+        /// Settings or data that need less.
+        advice: String,
+    },
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {

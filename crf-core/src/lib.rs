@@ -31,6 +31,7 @@ mod numeric;
 mod pipeline;
 
 mod error;
+mod memory;
 pub mod plugin;
 mod seed;
 
@@ -65,6 +66,7 @@ pub use crate::inference::potentials::{EdgeTables, OwnedPotentials, Potentials, 
 pub use crate::inference::scratch::Scratch;
 pub use crate::learning::learner::{Fit, FitContext, Iteration, Learner, Problem, Trace};
 pub use crate::learning::selector::{Candidate, Selector};
+pub use crate::memory::{available_memory, readable_size, require_memory};
 pub use crate::models::chunk_scheme::ChunkScheme;
 pub use crate::models::constraints::{Constrained, ConstrainedTables, Constraints, Forbidden};
 pub use crate::models::log_linear::LogLinear;

@@ -16,25 +16,27 @@ use crate::house;
 #[command(after_help = "Examples:
   cargo xtask test
   cargo xtask test --house            # only the rules of the house: folders, names, comments, documents
+  cargo xtask test --cases 100        # only the tests, every property test with 100 times its cases
   CRF_DATA=~/data cargo xtask test    # also the tests that need data files")]
 pub(crate) struct TestArgs {
     /// Checks only folders, names, comments and documents: one second.
     #[arg(long)]
     house: bool,
+    /// Runs only the tests, and draws this many times the cases of every property test.
+    #[arg(long, value_name = "FACTOR", conflicts_with = "house", value_parser = clap::value_parser!(u32).range(1..))]
+    cases: Option<u32>,
 }
 
 /// Runs every check, cheapest first, until one fails.
 pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    if let Some(factor) = args.cases {
+        tests(out, factor)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     rules(out)?;
     if args.house {
         return Ok(ExitCode::SUCCESS);
     }
-    let with_data = std::env::var_os("CRF_DATA").is_some();
-    let tests: &[&str] = if with_data {
-        &["test", "--workspace", "--", "--include-ignored"]
-    } else {
-        &["test", "--workspace"]
-    };
     step(out, &["fmt", "--all", "--check"], &[])?;
     if has_deny() {
         step(out, &["deny", "check", "licenses", "bans", "sources"], &[])?;
@@ -47,9 +49,22 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> Result<ExitCode> {
         ["clippy", "--package", "crf-bench", "--lib", "--no-default-features", "--", "-D", "warnings"];
     step(out, &library, &[])?;
     first_experiment(out)?;
-    step(out, tests, &[])?;
+    tests(out, 1)?;
     step(out, &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs all tests, with `factor` times the cases of every property test; those that need data files
+/// as well if `CRF_DATA` says where they are.
+fn tests(out: &mut dyn Write, factor: u32) -> Result<()> {
+    let mut args = vec!["test", "--workspace"];
+    if factor > 1 {
+        args.push("--no-fail-fast");
+    }
+    if std::env::var_os("CRF_DATA").is_some() {
+        args.extend(["--", "--include-ignored"]);
+    }
+    step(out, &args, &[("CRF_TEST_CASES", &factor.to_string())])
 }
 
 /// Fails where the sources or the documents break a rule of the house.

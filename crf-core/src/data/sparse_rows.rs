@@ -165,9 +165,12 @@ fn take_next(offset: &mut usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crf_testing::cases;
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn turning_over_twice_changes_nothing(rows in prop::collection::vec(
             prop::collection::btree_map(0..7_u32, prop_oneof![Just(1.0), Just(2.5), Just(-1.0)], 0..5), 0..9)) {

@@ -6,14 +6,17 @@
 //!
 //! Start with `problems.rs` (learning problems), `datasets.rs` (data of every sort) or `graphs.rs`
 //! (potentials on graphs, and all that an inference answers about them); `runs.rs` trains and
-//! evaluates.
+//! evaluates; `cases.rs` says how many cases a property test draws.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod cases;
 pub mod datasets;
 pub mod graphs;
 pub mod problems;
 pub mod runs;
+
+pub use cases::cases;
 
 /// True if two numbers agree to nine digits.
 pub fn close(got: f64, want: f64) -> bool {

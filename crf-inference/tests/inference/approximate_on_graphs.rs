@@ -8,6 +8,7 @@ use crf_inference::{
     BeliefPropagation, DualDecomposition, Enumeration, Gibbs, JunctionTree, MeanField, MessageSchedule,
     TreeReweighted,
 };
+use crf_testing::cases;
 use crf_testing::close;
 use crf_testing::graphs::{
     GraphForm, HOLES, HUGE, MODERATE, PotentialRange, STRONG, STRONG_HOLES, any_form, ask, distance,
@@ -48,7 +49,7 @@ fn best_score(p: &Potentials<'_>) -> Option<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn belief_propagation_is_near_the_truth_on_weakly_coupled_graphs(mut x in graphs(sparse(), WEAK)) {
@@ -200,8 +201,7 @@ fn is_locally_best(p: &Potentials<'_>, labels: &[Label]) -> bool {
 }
 
 proptest! {
-    // The seed is fixed: errors of eight standard errors are rare, not impossible.
-    #![proptest_config(ProptestConfig { cases: 30, rng_seed: RngSeed::Fixed(11), ..ProptestConfig::default() })]
+    #![proptest_config(cases(30))]
 
     #[test]
     fn gibbs_is_within_its_standard_errors(mut x in graphs(any_form(), MODERATE)) {

@@ -5,6 +5,7 @@ use crf_core::{
     oracle,
 };
 use crf_inference::{Domain, ForwardBackward, Lattice};
+use crf_testing::cases;
 use crf_testing::close;
 use crf_testing::graphs::{Answers, ask, chi_square};
 use proptest::prelude::*;
@@ -50,7 +51,7 @@ fn any_chain() -> impl Strategy<Value = OwnedPotentials> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn marginals_and_log_z_agree_with_enumeration(mut x in any_chain()) {

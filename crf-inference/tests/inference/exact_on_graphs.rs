@@ -4,6 +4,7 @@ use crf_core::{
     Bound, Error, Graph, Inference, KBest as _, OwnedPotentials, Sampler as _, Scratch, Seed, Shape, oracle,
 };
 use crf_inference::{BeliefPropagation, Enumeration, ForwardBackward, JunctionTree, MessageSchedule};
+use crf_testing::cases;
 use crf_testing::close;
 use crf_testing::graphs::{
     GraphForm, HOLES, HUGE, MODERATE, STRONG, STRONG_HOLES, any_form, ask, chi_square, distance, graphs,
@@ -53,7 +54,7 @@ fn agrees_with_enumeration(with: &dyn Inference, x: &mut OwnedPotentials) -> Res
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn enumeration_agrees_with_the_oracle(mut x in graphs(any_form(), HOLES)) {
@@ -95,7 +96,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn belief_propagation_is_forward_backward_and_viterbi_on_chains(

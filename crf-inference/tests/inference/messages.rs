@@ -5,6 +5,7 @@ use crf_core::{
     Potentials, Scratch, Seed, Stop,
 };
 use crf_inference::{BeliefPropagation, MessageSchedule, TreeReweighted};
+use crf_testing::cases;
 use crf_testing::graphs::{GraphForm, HOLES, MODERATE, STRONG, ask, distance, graphs, grid};
 use proptest::prelude::*;
 
@@ -34,7 +35,7 @@ fn normalised(mut row: Vec<f64>) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn every_mu_comes_from_its_lambda(mut x in graphs(Just(GraphForm::Any), HOLES), sweeps in 1..4_u32) {

@@ -11,6 +11,7 @@ use crf_core::{
 use crf_datasets::PottsGrid;
 use crf_inference::{BeliefPropagation, JunctionTree};
 use crf_learn::{Fixed, LikelihoodObjective, Minimisation, Mle, Sharded, StopRule};
+use crf_testing::cases;
 use crf_testing::problems::{Encoded, random_weights, slope_error};
 use crf_testing::runs::quiet;
 use proptest::prelude::*;
@@ -64,7 +65,7 @@ fn train(encoded: &Encoded, inference: &dyn Inference, l2: f64) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn gradients_on_images_match_central_differences(

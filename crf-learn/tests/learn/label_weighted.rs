@@ -2,6 +2,7 @@
 
 use crf_core::{Dataset, Learner};
 use crf_inference::BeliefPropagation;
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, quiet, text};
 use proptest::prelude::*;
@@ -23,7 +24,7 @@ fn weights(learner: &dyn Learner, data: Dataset) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn a_sequence_counts_as_its_labels_do_in_the_mean(seed in 0..1000u64, unlabelled in 0..3u32) {

@@ -7,6 +7,7 @@ use crf_core::{Decode, Features, Label, Learner, Problem, Seed, Source as _, Sto
 use crf_datasets::{CoupledChains, Ocr};
 use crf_inference::JunctionTree;
 use crf_learn::{Logistic, Minimisation, Mle, PseudoLikelihood, StopRule, Svc};
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
@@ -29,7 +30,7 @@ fn message(learner: &dyn Learner, encoded: &Encoded) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn logistic_regression_is_likelihood_without_edges(seed in any::<u64>(), l2 in 0.05..5.0, exempt: bool) {

@@ -312,9 +312,12 @@ impl OptimizerState for ProximalNewton {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crf_testing::cases;
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn a_solution_solves(n in 1..8_usize, entries in proptest::collection::vec(-1.0..1.0_f64, 64), x in proptest::collection::vec(-3.0..3.0_f64, 8)) {
             // A = M Mᵀ + 1/10 is positive definite.

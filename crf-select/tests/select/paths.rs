@@ -8,6 +8,7 @@ use crf_core::{
 };
 use crf_learn::{LikelihoodObjective, Minimisation, Mle, Sharded, StopRule};
 use crf_select::{ForwardSettings, ForwardWrapper, Grafting, L1Path, LambdaPath};
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
@@ -66,7 +67,7 @@ fn dense() -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn every_point_of_the_l1_path_is_optimal_and_equals_a_cold_start(

@@ -3,6 +3,7 @@ use crf_core::{
     Constrained, ConstrainedTables, Constraints, Error, LogLinear, Model as _, OwnedPotentials, Schema,
     Scratch, Seed, oracle,
 };
+use crf_testing::cases;
 use crf_testing::datasets::{Sharing, labelled, random_corpus, random_weights};
 use proptest::prelude::*;
 
@@ -32,6 +33,8 @@ fn well_formed(labels: &[u32]) -> bool {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn exactly_the_well_formed_labellings_stay_possible(seed in any::<u64>(), len in 1..5_usize, shared: bool) {
         let n = CHUNKS.len();

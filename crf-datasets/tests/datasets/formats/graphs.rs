@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::common::{batches, edges, named, read, write};
 use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Features, Seed, Source, Value};
 use crf_datasets::{Conll, CoupledChains, Crfsuite, ExtraEdges, Jsonl, PottsGrid, SameSymbol, Size};
+use crf_testing::cases;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -36,6 +37,8 @@ fn text(sequences: &[Sequence]) -> String {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn jsonl_gives_back_the_edges_it_read(all in vec(sequence(), 1..5)) {
         let data = read(&Jsonl {}, text(&all)).map_err(TestCaseError::fail)?;

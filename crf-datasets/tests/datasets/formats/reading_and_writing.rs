@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::common::{at, batches, named, names, read, write};
 use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Schema, Value};
 use crf_datasets::{Conll, Crfsuite, Csv, Format, Jsonl, Separator, Text, open};
+use crf_testing::cases;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -85,6 +86,8 @@ fn round_trip(format: &dyn Format, data: &Dataset) -> Result<(), TestCaseError> 
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn crfsuite_gives_back_what_it_wrote(all in sequences("[a:\\\\ =é日@#\"',{]{1,5}", 4)) {
         round_trip(&Crfsuite::default(), &bags(&all))?;

@@ -1,12 +1,13 @@
 //! Games of robots with arbitrary valid settings.
 use crf_core::{Seed, Source};
 use crf_datasets::{Motion, Sensing, Size, Soccer, Tag, TargetScheme};
+use crf_testing::cases;
 use proptest::prelude::*;
 
 const SCHEMES: [TargetScheme; 2] = [TargetScheme::Hourglass, TargetScheme::Unconstrained];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn games_of_any_settings_stay_on_the_field(

@@ -93,9 +93,12 @@ impl ResidualQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crf_testing::cases;
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn nodes_come_out_by_the_order_of_magnitude_of_their_priority(
             raises in proptest::collection::vec((0..20_u32, prop_oneof![0.0..=1.0_f64, 1e-30..1e-10_f64]), 0..100),

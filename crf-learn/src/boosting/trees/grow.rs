@@ -287,6 +287,7 @@ mod tests {
     use super::*;
     use crate::boosting::trees::Symbols;
     use crf_core::Seed;
+    use crf_testing::cases;
     use crf_testing::problems::{Draw, Encoded, data};
     use proptest::prelude::*;
 
@@ -345,6 +346,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         /// A tree of one question is the best there is, and its leaves have the best values.
         #[test]
         fn a_stump_is_the_best_of_all(seed in 0_u64..1000, single: bool) {

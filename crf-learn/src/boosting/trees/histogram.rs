@@ -142,6 +142,7 @@ impl Weighing {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
+    use crf_testing::cases;
     use proptest::prelude::*;
 
     fn bins() -> impl Strategy<Value = Vec<Sum>> {
@@ -155,6 +156,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         /// Sorting by means finds the best of all sets.
         #[test]
         fn no_set_is_better_than_the_one_found(bins in bins(), min_weight in 0.0..1.0) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crf_core::{Dataset, Decode, Features, Fit, Learner, Problem, Stop, evaluate};
 use crf_learn::{DiscriminativeHmm, Hmm, Mle};
+use crf_testing::cases;
 use crf_testing::problems::{Draw, data};
 use crf_testing::runs::{INFERENCE, on_threads, quiet, text};
 use proptest::prelude::*;
@@ -26,7 +27,7 @@ const EMITTED: &str = r#"[{"state": "value"}]"#;
 const EQUIVALENT: &str = r#"["intercept", "start", "transition", {"state": "value"}, {"state": "power"}]"#;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20))]
+    #![proptest_config(cases(20))]
 
     #[test]
     fn labels_become_more_likely_up_to_what_a_crf_can_do(

@@ -6,6 +6,7 @@ use crf_core::{
     Beliefs, EdgeBeliefs, EncodedDataset, Features, Inference as _, Learner as _, Model, Problem, Scratch,
 };
 use crf_learn::{Emission, Hmm, HmmModel};
+use crf_testing::cases;
 use crf_testing::problems::{Draw, data};
 use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
@@ -50,7 +51,7 @@ fn posteriors(model: &dyn Model, corpus: &EncodedDataset) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn converted_models_have_the_same_posteriors(

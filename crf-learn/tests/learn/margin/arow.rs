@@ -6,6 +6,7 @@ use crf_core::{
 };
 use crf_datasets::Separable;
 use crf_learn::{Arow, Scorer};
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data, random_weights};
 use crf_testing::runs::{INFERENCE, quiet, trained};
 use proptest::prelude::*;
@@ -69,7 +70,7 @@ fn reference(learner: &Arow, problem: &Problem<'_>) -> [Vec<f64>; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn sparse_updates_are_those_of_the_dense_algorithm(

@@ -3,6 +3,7 @@
 use crf_core::{Constraints, Inference as _, Label, Learner as _, Problem, Scratch, Seed, Source as _, Stop};
 use crf_datasets::Separable;
 use crf_learn::{Minimisation, Mle, Perceptron, Scorer};
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
@@ -54,7 +55,7 @@ fn plainly(epochs: u32, average: bool, problem: &Problem<'_>) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn sparse_updates_are_those_of_the_plain_algorithm(

@@ -13,6 +13,7 @@ use crf_learn::{
     Loss, Margin, PassiveAggressive, Scorer, Slack, Ssvm, SsvmFrankWolfe, SsvmNSlack, SsvmOneSlack,
     SsvmSubgradient,
 };
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, on_threads, quiet};
 use proptest::prelude::*;
@@ -177,7 +178,7 @@ fn minimum(planes: &[(f64, Vec<Plane>)], dim: usize) -> (f64, f64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn all_solvers_find_the_minimum_of_the_whole_program(

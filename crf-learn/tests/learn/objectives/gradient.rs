@@ -6,6 +6,7 @@ use crf_learn::{
     Form, LikelihoodObjective, MEstimatorObjective, Objective, Penalised, Penalty, Point,
     PseudoLikelihoodObjective, ReferenceDistribution, Sharded,
 };
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::INFERENCE;
 use proptest::prelude::*;
@@ -52,7 +53,7 @@ fn evaluate(objective: impl Objective, w: &[f64]) -> (f64, Vec<f64>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(120))]
+    #![proptest_config(cases(120))]
 
     #[test]
     fn what_a_model_has_no_feature_of_can_be_left_out_of_the_data(draw in draws(), features in 0..FEATURES.len(), keep: u64) {

@@ -10,6 +10,7 @@ use crf_learn::{
     Lbfgs, LikelihoodObjective, MEstimator, Minimisation, Mle, Optimizer, OwlQn, ProjectedCg,
     PseudoLikelihood, Sharded, StopRule,
 };
+use crf_testing::cases;
 use proptest::prelude::*;
 
 const FEATURES: &str = r#"["intercept", "transition", {"state": "value"}, {"state": "equals"}]"#;
@@ -30,7 +31,7 @@ fn train(learner: &Mle, encoded: &Encoded) -> (Vec<f64>, Vec<f64>, Stop) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn lbfgs_ends_where_the_gradient_vanishes(seed in any::<u64>(), labels in 2..4_usize, l2 in 0.01..10.0, exempt: bool) {

@@ -11,6 +11,7 @@ use crf_learn::{
     Form, LikelihoodObjective, MEstimatorObjective, Minimisation, Objective, PseudoLikelihood,
     PseudoLikelihoodObjective, ReferenceDistribution, Sharded,
 };
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data, random_weights, slope_error};
 use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
@@ -142,7 +143,7 @@ fn problems() -> impl Strategy<Value = Encoded> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn pseudo_likelihood_is_what_its_definition_says(encoded in problems(), seed in any::<u64>()) {

@@ -6,6 +6,7 @@ use crf_learn::{
     Optimizer, PseudoLikelihood, PseudoLikelihoodObjective, ReferenceDistribution, Sgd, Sharded,
     StepSchedule, StopRule,
 };
+use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data, random_weights};
 use crf_testing::runs::{INFERENCE, quiet};
 use proptest::prelude::*;
@@ -38,7 +39,7 @@ fn parts_sum_up<'a, O: Objective>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(30))]
+    #![proptest_config(cases(30))]
 
     #[test]
     fn batches_sum_up_to_the_whole(sequences in 1..9_usize, batch in 1..5_usize, seed in any::<u64>()) {

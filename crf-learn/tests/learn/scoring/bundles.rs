@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Scratch, Seed, Value};
 use crf_learn::{MergedFeatures, Scorer};
+use crf_testing::cases;
 use crf_testing::datasets::{features, random_labels, random_weights};
 use proptest::prelude::*;
 
@@ -47,7 +48,7 @@ fn close(a: &[f64], b: &[f64]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn bundles_change_no_score_and_no_expectation(

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use crf_core::{Alphabet, Dataset, DatasetBuilder, Schema, Scratch, Seed, Value};
 use crf_learn::Scorer;
+use crf_testing::cases;
 use crf_testing::datasets::{features, random_labels, random_weights, real};
 use proptest::prelude::*;
 
@@ -33,7 +34,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn bands_change_no_score_and_no_expectation(

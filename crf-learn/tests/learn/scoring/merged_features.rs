@@ -1,6 +1,7 @@
 //! Merged columns keep scores, features and norms.
 use crf_core::Scratch;
 use crf_learn::{MergedFeatures, Scorer};
+use crf_testing::cases;
 use crf_testing::datasets::{Sharing, features, labelled, random_corpus, random_labels, random_weights};
 use proptest::prelude::*;
 
@@ -13,7 +14,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn merged_weights_score_as_all_weights_do(seed in any::<u64>(), graphs in any::<bool>()) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crf_core::{EdgeBeliefs, EdgeTables, LogLinear, Model as _, Potentials, Scratch, oracle};
 use crf_learn::Scorer;
+use crf_testing::cases;
 use crf_testing::datasets::{Sharing, features, labelled, random_corpus, random_labels, random_weights};
 use proptest::prelude::*;
 
@@ -42,7 +43,7 @@ fn enumerate(p: &Potentials<'_>, edge: EdgeBeliefs<'_>) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn a_score_is_weights_times_features(
@@ -210,6 +211,8 @@ fn models_that_cannot_work_are_refused() {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn shifted_weights_score_as_updated_ones(seed in any::<u64>(), graphs in any::<bool>(), sharing in sharing()) {
         let (data, fitted) = random_corpus(seed, graphs, sharing);
@@ -239,7 +242,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn dropping_features_is_setting_their_weights_to_zero(

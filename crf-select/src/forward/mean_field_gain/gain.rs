@@ -311,6 +311,7 @@ impl Kernel for SingleTermsKernel<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crf_testing::cases;
     use proptest::prelude::*;
 
     /// A position of three labels, at least one of them with G = 0: unnormalised probabilities, G,
@@ -375,6 +376,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn newton_finds_what_a_search_over_all_weights_finds(positions in positions(), prior in prop_oneof![Just(0.0), 0.01..2.0], near in prop_oneof![Just(0.0), -9.0..9.0]) {
             check_newton(&positions, prior, near);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crf_core::prototypes::{Normalised, Relational};
 use crf_core::{Encoder, FittedFeatures, Prototype as _};
+use crf_testing::cases;
 use proptest::prelude::*;
 
 use super::{column, columns, feature_names, fit, map, names, random, relational, small};
@@ -57,6 +58,8 @@ fn expressions() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn a_name_parses_to_its_function(text in expressions(), seed in 0..1000_u64) {
         let data = random(seed, &[12]);
