@@ -87,6 +87,7 @@ pub use crate::experiment::cell::{Cell, Seconds};
 pub use crate::experiment::runner::{Results, run};
 pub use crate::experiment::shard::Shard;
 pub use crate::graph_queries::answer::{Answer, answer};
+pub use crate::graph_queries::json::potentials as graph_from_json;
 pub use crate::model::calibration::{Bin, Calibration};
 pub use crate::model::file::{ModelContents, ModelFile, PredictionSettings};
 pub use crate::model::scores::{LabelScores, Scores};

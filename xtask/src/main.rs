@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod fuzz;
 mod growth;
 mod house;
 mod new;
@@ -30,6 +31,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Chore {
     Test(test::TestArgs),
+    Fuzz(fuzz::FuzzArgs),
     New(new::NewArgs),
     Compare(compare::CompareArgs),
     Growth(growth::GrowthArgs),
@@ -42,6 +44,7 @@ impl Cli {
         self.verbosity.log();
         match &self.chore {
             Chore::Test(args) => test::run(args, out),
+            Chore::Fuzz(args) => fuzz::run(args, out),
             Chore::New(args) => new::run(args, out),
             Chore::Compare(args) => compare::run(args, out),
             Chore::Growth(args) => growth::run(args, out),

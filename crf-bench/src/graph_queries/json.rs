@@ -53,11 +53,11 @@ impl<'de> Deserialize<'de> for LogPotential {
     }
 }
 
-/// Reads one graph; `location` is its file and line, for messages.
+/// Reads the log potentials of one graph; `location` is its file and line, for messages.
 ///
 /// A graph whose edges lead from each node to the next, with equally many labels at each node,
 /// becomes a chain, which every inference can answer.
-pub(crate) fn potentials(location: &str, json: &[u8]) -> Result<OwnedPotentials> {
+pub fn potentials(location: &str, json: &[u8]) -> Result<OwnedPotentials> {
     let graph: GraphJson = serde_json::from_slice(json).map_err(|error| misread(location, json, &error))?;
     graph.potentials().map_err(|error| error.at(location))
 }
