@@ -11,11 +11,11 @@ use crf_core::{Alphabet, Channel, ChannelKind, Dataset, DatasetBuilder, Features
 pub(crate) fn experiment(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     if let Ok(plan) = config::parse("fuzzed.toml", text, false, &[]) {
-        let resolved = plan.config.to_string();
+        let resolved = toml::to_string(&plan.config).expect("a config can be written");
         let again = config::parse("again.toml", &resolved, false, &[]);
         let again =
             again.unwrap_or_else(|error| panic!("the resolved config is refused: {error}\n{resolved}"));
-        assert_eq!(again.config.to_string(), resolved);
+        assert_eq!(toml::to_string(&again.config).expect("a config can be written"), resolved);
     }
 }
 

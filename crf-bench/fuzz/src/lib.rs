@@ -27,8 +27,8 @@ pub const TARGETS: [(&str, Target); 11] = [
     ("graph", graphs::graph),
     ("jsonl", data::jsonl),
     ("model", models::model),
-    ("override", configs::setting),
     ("relational", configs::relational),
+    ("setting", configs::setting),
     ("template", configs::template),
     ("training", configs::training),
 ];

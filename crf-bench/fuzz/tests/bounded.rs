@@ -5,14 +5,17 @@
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::Path;
-use std::sync::LazyLock;
 
 use crf_fuzz::TARGETS;
 use crf_testing::cases;
 use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
 
 /// Bytes that parsers treat in their own way: quotes, brackets, separators, ends of lines, digits.
 const SPECIAL: &[u8] = b"\0\t\n\r \"#%&'()*+,-./0:;<=>?[\\]^_`{|}~\x1f\x7f\x80\xc3\xff19e";
+
+/// Number of changed seeds for each target.
+const N_CASES: u32 = 1000;
 
 /// Change of a text.
 #[derive(Debug, Clone)]
@@ -69,10 +72,6 @@ impl Change {
     }
 }
 
-/// Seeds of every target, in the order of [`TARGETS`].
-static SEEDS: LazyLock<Vec<Vec<Vec<u8>>>> =
-    LazyLock::new(|| TARGETS.iter().map(|(name, _)| read_seeds(name)).collect());
-
 fn read_seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
@@ -80,29 +79,40 @@ fn read_seeds(target: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| fs::read(file).unwrap()).collect()
 }
 
-#[test]
-fn every_target_has_a_program_and_seeds_that_hold() {
-    for ((name, target), seeds) in TARGETS.iter().zip(&*SEEDS) {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("targets").join(format!("{name}.rs"));
-        assert!(fs::read_to_string(program).unwrap().contains(&format!("run(\"{name}\"")));
-        assert!(!seeds.is_empty(), "{name} has no seed");
-        seeds.iter().for_each(|seed| target(seed));
-    }
+/// Runs a target on its seeds as they are, and on changed ones.
+fn holds(name: &str) {
+    let seeds = read_seeds(name);
+    assert!(!seeds.is_empty(), "{name} has no seed");
+    seeds.iter().for_each(|seed| crf_fuzz::run(name, seed));
+    let changed = (any::<prop::sample::Index>(), prop::collection::vec(change(), 0..6));
+    let config = Config { failure_persistence: None, ..cases(N_CASES) };
+    let outcome = TestRunner::new(config).run(&changed, |(seed, changes)| {
+        let mut text = seed.get(&seeds).clone();
+        changes.iter().for_each(|change| change.apply(&mut text, &seeds));
+        let held = catch_unwind(|| crf_fuzz::run(name, &text)).is_ok();
+        prop_assert!(held, "{name} fails on {:?}", String::from_utf8_lossy(&text));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
-proptest! {
-    #![proptest_config(cases(400))]
+/// A test for each target, and one that none was forgotten.
+macro_rules! bounded {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            holds(stringify!($name));
+        })*
 
-    #[test]
-    fn every_target_holds_on_changed_seeds(
-        seed in any::<prop::sample::Index>(),
-        changes in prop::collection::vec(change(), 0..6),
-    ) {
-        for ((name, target), seeds) in TARGETS.iter().zip(&*SEEDS) {
-            let mut text = seed.get(seeds).clone();
-            changes.iter().for_each(|change| change.apply(&mut text, seeds));
-            let held = catch_unwind(|| target(&text)).is_ok();
-            prop_assert!(held, "{name} fails on {:?}", String::from_utf8_lossy(&text));
+        #[test]
+        fn every_target_has_a_test_and_a_program() {
+            assert_eq!(TARGETS.map(|(name, _)| name), [$(stringify!($name)),*]);
+            for (name, _) in TARGETS {
+                let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("targets").join(format!("{name}.rs"));
+                assert!(fs::read_to_string(program).unwrap().contains(&format!("run(\"{name}\"")));
+            }
         }
-    }
+    };
 }
+
+bounded!(conll crfsuite csv experiment graph jsonl model relational setting template training);
