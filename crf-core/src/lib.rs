@@ -62,7 +62,7 @@ pub use crate::inference::algorithm::{Inference, KBest, Labelling, Marginals, Sa
 pub use crate::inference::answers::{Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, LogZ, Stop};
 pub use crate::inference::messages::{MessagePassing, Messages};
 pub use crate::inference::oracle;
-pub use crate::inference::potentials::{EdgeTables, OwnedPotentials, Potentials, Tables};
+pub use crate::inference::potentials::{EdgeTables, OwnedPotentials, Potentials, TableVersion, Tables};
 pub use crate::inference::scratch::Scratch;
 pub use crate::learning::learner::{Fit, FitContext, Iteration, Learner, Problem, Trace};
 pub use crate::learning::selector::{Candidate, Selector};
