@@ -49,7 +49,7 @@ pub use crate::evaluation::context::EvaluationContext;
 pub use crate::evaluation::evaluate::{Evaluation, Probabilities, evaluate};
 pub use crate::evaluation::metric::Metric;
 pub use crate::evaluation::metrics;
-pub use crate::evaluation::predict::{Decode, Prediction, Query, predict};
+pub use crate::evaluation::predict::{Decode, Prediction, Query, predict, predict_each};
 pub use crate::features::encoded_dataset::EncodedDataset;
 pub use crate::features::encoding_size::EncodingSize;
 pub use crate::features::feature_map::{FeatureMap, Target};
