@@ -11,7 +11,7 @@
 //! each version, so that no instance costs more than its own edges. NaN and +∞ are refused here,
 //! and so are finite potentials that overflow when they are added.
 
-use crf_core::{Potentials, Result, Tables};
+use crf_core::{Potentials, Result, TableVersion, Tables};
 
 use crate::errors::{finite_log_z, impossible, overflow};
 use crate::log_domain::{CompensatedSum, maximum};
@@ -57,7 +57,7 @@ fn extent(potentials: &[f64]) -> (f64, f64) {
 /// The facts about all tables of one version.
 #[derive(Debug, Default)]
 pub(crate) struct AllTableFacts {
-    version: u64,
+    version: TableVersion,
     facts: Vec<TableFacts>, // [tables]
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct ShiftMemory {
     node: Vec<f64>,   // [nodes × labels]
     tables: Vec<f64>, // laid out as the tables
     facts: AllTableFacts,
-    version: u64, // of the shifted tables
+    version: TableVersion, // of the shifted tables
     possible: PossibleLabels,
 }
 
@@ -118,12 +118,12 @@ impl ShiftMemory {
         let ShiftMemory { node, tables: shifted_tables, facts, version, possible } = self;
         let (shape, tables) = (p.shape(), *p.tables());
         if facts.update(&tables) {
-            *version = Tables::new_version();
             shifted_tables.clear();
             shifted_tables.extend_from_slice(tables.values);
             for (k, facts) in tables.starts.windows(2).zip(facts.all()) {
                 shifted_tables[k[0]..k[1]].iter_mut().for_each(|x| *x -= facts.max);
             }
+            *version = TableVersion::of(shifted_tables);
         }
         let facts = &*facts;
         if p.node().iter().any(is_bad) || (0..shape.n_edges()).any(|e| facts.of(&tables, e).is_bad) {

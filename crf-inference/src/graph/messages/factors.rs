@@ -1,5 +1,5 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{Incidence, Shape, Tables};
+use crf_core::{Incidence, Shape, TableVersion, Tables};
 
 use crate::graph::messages::semiring::Semiring;
 use crate::shifted::Shifted;
@@ -11,10 +11,10 @@ const RANGE: f64 = 150.0;
 /// Memory of the factors: shifted potentials, exponentiated unless in the log domain.
 #[derive(Debug, Default)]
 pub(crate) struct FactorMemory {
-    node: ExpRows,              // [nodes × labels]
-    shared_tables: ExpRows,     // for ρ = 1, laid out as the tables
-    shared_version: u64,        // of these tables
-    reweighted_tables: ExpRows, // for any ρ: a table per edge
+    node: ExpRows,                // [nodes × labels]
+    shared_tables: ExpRows,       // for ρ = 1, laid out as the tables
+    shared_version: TableVersion, // of these tables
+    reweighted_tables: ExpRows,   // for any ρ: a table per edge
 }
 
 /// exp(x / ρ) of some potentials, or x / ρ.
