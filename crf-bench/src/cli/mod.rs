@@ -14,6 +14,7 @@ mod output;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +37,7 @@ use self::commands::tag::TagArgs;
 use self::commands::train::TrainArgs;
 pub use self::output::table::markdown;
 use crate::error::{Error, Result};
+use crate::support::atomic_file::AtomicFile;
 pub use crate::support::progress;
 
 /// Conditional random fields: train them on labelled sequences and graphs, label new data, compare
@@ -164,6 +166,11 @@ pub fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
 /// The requested number of threads, or the number of cores.
 pub fn threads(requested: Option<NonZeroUsize>) -> NonZeroUsize {
     requested.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Writes a file of text: it appears complete or not at all.
+pub fn write_file(path: &Path, text: &str) -> Result<()> {
+    AtomicFile::regular(path)?.write(|file| file.write_all(text.as_bytes()).map_err(Error::io(path)))
 }
 
 /// An error while writing to standard output.

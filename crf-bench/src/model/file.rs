@@ -83,14 +83,14 @@ impl ModelFile {
 
     /// Writes the file: it appears complete or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
-        self.save_to(AtomicFile::new(path)?)
+        self.save_to(AtomicFile::new(path)?).map(drop)
     }
 
-    pub(crate) fn save_to(&self, target: AtomicFile) -> Result<()> {
-        target.write(|file| {
-            let bytes = self.to_bytes()?;
-            file.write_all(&bytes).map_err(Error::io("the model file"))
-        })
+    /// Writes the file, and returns its number of bytes.
+    pub(crate) fn save_to(&self, target: AtomicFile) -> Result<u64> {
+        let bytes = self.to_bytes()?;
+        target.write(|file| file.write_all(&bytes).map_err(Error::io("the model file")))?;
+        Ok(bytes.len() as u64)
     }
 
     /// The bytes of the file.

@@ -12,4 +12,5 @@ mod selection;
 mod show;
 mod template_file;
 mod tune;
+mod untouched;
 mod workbench;

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::graph_queries::answer::answer;
 use crate::graph_queries::json::potentials;
 use crate::model::data_file::file_name;
+use crate::support::atomic_file::require_other_output;
 
 /// Runs inference on graphs in JSON, one per line: log Z, marginals, most likely labelling.
 #[derive(Debug, Args)]
@@ -78,6 +79,7 @@ const WAITING: usize = 256;
 
 /// Answers the lines that have arrived, again and again.
 pub(crate) fn run(args: &InferArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    require_other_output(&[("the graphs", &args.file)])?;
     let inference = inference(&args.with, &args.set)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(args.threads).get());
     let pool = pool.build().map_err(Error::format("threads"))?;

@@ -16,6 +16,7 @@ use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::model::data_file::file_name;
 use crate::model::file::ModelFile;
+use crate::support::atomic_file::require_other_output;
 
 /// Labels data with a model: one label per line, a blank line after each sequence.
 #[derive(Debug, Args)]
@@ -74,6 +75,7 @@ impl From<DecodeArg> for Decode {
 
 /// Labels batch by batch.
 pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    require_other_output(&[("the data", &args.file), ("the model", &args.model)])?;
     let file = args.constraints.load(&args.model)?;
     let format = args.format.or_model_format(&file)?;
     let decode = args.decode.map_or(file.settings.decode, Decode::from);

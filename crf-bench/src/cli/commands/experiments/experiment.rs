@@ -10,9 +10,9 @@ use crate::cli::options::variant::VariantArgs;
 use crate::cli::output::report::print;
 use crate::cli::{terminal, threads};
 use crate::config::Plan;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::experiment::cell_digest;
-use crate::experiment::run_directory::RunDirectory;
+use crate::experiment::run_directory::{RunDirectory, require_apart};
 use crate::experiment::shard::Shard;
 use crate::report::Report;
 use crate::support::progress;
@@ -60,6 +60,14 @@ pub struct ExperimentArgs {
 pub(crate) fn run(args: &ExperimentArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let plans = args.files.iter().map(|file| Ok((file, args.variant.load(file)?)));
     let plans = plans.collect::<Result<Vec<_>>>()?;
+    for (i, (file, plan)) in plans.iter().enumerate() {
+        let path = run_path(args, file);
+        require_apart(&path, plan, &[("the experiment file", file)])?;
+        if let Some((other, _)) = plans[..i].iter().find(|(other, _)| run_path(args, other) == path) {
+            let message = format!("{} would have the same directory: {}", other.display(), path.display());
+            return Err(Error::config(file.display(), message));
+        }
+    }
     let code = cell_digest::program_digest()?;
     let threads = threads(args.threads);
     let mut failed = 0;
@@ -89,10 +97,11 @@ pub(crate) fn work(
     out: &mut dyn Write,
 ) -> Result<()> {
     let path = directory.path.display().to_string();
-    if directory.other_code {
+    if let Some(aside) = &directory.aside {
+        let aside = aside.display();
         writeln!(
             out,
-            "the cells in {path} are of another build of the program and run again; journal.old keeps them"
+            "the cells in {path} are of another build of the program and run again; {aside} keeps them"
         )
         .map_err(terminal)?;
     }
@@ -117,6 +126,7 @@ pub(crate) fn report(plan: &Plan, directory: &RunDirectory, out: &mut dyn Write)
     let results = directory.results(plan);
     let report = Report::new(plan, &results);
     report.write(directory)?;
+    directory.forget_others()?;
     print(&report, &directory.path, out).map_err(terminal)?;
     Ok(report.verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Fails).count())
 }

@@ -12,7 +12,7 @@ use crate::config::{Plan, experiment_files, load};
 use crate::error::{Error, Result};
 use crate::experiment::cell_digest;
 use crate::experiment::cost::{Cost, duration};
-use crate::experiment::run_directory::RunDirectory;
+use crate::experiment::run_directory::{RunDirectory, require_apart};
 use crate::experiment::shard::Shard;
 use crate::support::progress;
 
@@ -90,6 +90,7 @@ fn tasks(args: &ReproduceArgs) -> Result<(Vec<Task>, Vec<String>)> {
     for file in files {
         let plan = load(&file, args.quick, &[])?;
         let path = args.out.join(run_name(&file, args.quick));
+        require_apart(&path, &plan, &[("the experiment file", &file)])?;
         match Cost::estimate(&plan) {
             Ok(cost) => tasks.push(Task { plan, path, seconds: cost.seconds }),
             Err(error @ Error::Cell { .. }) => missing.push(format!("{}: {error}", file.display())),
