@@ -59,6 +59,7 @@ pub use crate::features::label_pattern::{LabelPattern, Labels};
 pub use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 pub use crate::features::prototypes;
 pub use crate::features::spec::{FeatureSpec, Features, Link, Pairs};
+pub use crate::features::units::{feature_units, warn_of_units};
 pub use crate::inference::algorithm::{Inference, KBest, Labelling, Marginals, Sampler};
 pub use crate::inference::answers::{Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, LogZ, Stop};
 pub use crate::inference::messages::{MessagePassing, Messages};
