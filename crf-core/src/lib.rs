@@ -78,7 +78,7 @@ pub use crate::numeric::simd;
 pub use crate::pipeline::choose::{Chosen, TriedCandidate, choose, choose_with};
 pub use crate::pipeline::prepare::{Encode, Prepared, Trained, encode, fit_selected, select_and_fit};
 pub use crate::plugin::Plugin;
-pub use crate::printable::{is_obeyed, printable};
+pub use crate::printable::printable;
 pub use crate::seed::{Rng, Seed};
 
 /// Internals that the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to
