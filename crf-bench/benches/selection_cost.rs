@@ -221,7 +221,7 @@ fn follow(
         println!(
             "    {} features chosen, holdout error {:.2} % when chosen, {:.2} % after retraining",
             chosen.map.len(),
-            100.0 * chosen.tried[best].score,
+            100.0 * chosen.tried[best].score.unwrap_or(f64::NAN),
             100.0 * ErrorRate {}.measure(&evaluation.into())?,
         );
     }

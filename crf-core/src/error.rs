@@ -1,15 +1,19 @@
 use std::fmt::{Display, Write as _};
 use std::path::PathBuf;
 
+use crate::printable::printable;
+
 /// Result with the error type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Error in input, settings or a question. Broken invariants of our own panic instead.
+///
+/// Messages pass no control character of a name or a value on to the terminal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A setting is out of its range.
-    #[error("`{key}` must be {want}, got {got}")]
+    #[error("{}", printable(format_args!("`{key}` must be {want}, got {got}")))]
     Setting {
         /// Key of the setting as the config spells it.
         key: String,
@@ -19,7 +23,7 @@ pub enum Error {
         got: String,
     },
     /// A name refers to nothing.
-    #[error("unknown {what} `{name}`{}", hint(.name, .known))]
+    #[error("{}", printable(format_args!("unknown {what} `{name}`{}", hint(name, known))))]
     Unknown {
         /// Kind of the thing that was looked for.
         what: &'static str,
@@ -29,13 +33,13 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The data cannot be used as they are.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Data(String),
     /// No labelling has a positive probability.
-    #[error("infeasible: {0}")]
+    #[error("infeasible: {}", printable(.0))]
     Infeasible(String),
     /// An algorithm was asked for something it does not do.
-    #[error("`{tag}` {what}")]
+    #[error("`{tag}` {}", printable(what))]
     Unsupported {
         /// Tag of the plugin.
         tag: &'static str,
@@ -43,10 +47,10 @@ pub enum Error {
         what: String,
     },
     /// A number left the range of finite values.
-    #[error("not a finite number: {0}")]
+    #[error("not a finite number: {}", printable(.0))]
     NotFinite(String),
     /// An answer or a table would need more memory than the process may use.
-    #[error("{what} would need {need} of memory, and {available} are available; {advice}")]
+    #[error("{} would need {need} of memory, and {available} are available; {advice}", printable(what))]
     OutOfMemory {
         /// Thing that needs the memory.
         what: String,
@@ -58,7 +62,7 @@ pub enum Error {
         advice: String,
     },
     /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", printable(path.display()))]
     Io {
         /// Path of the file.
         path: PathBuf,
@@ -66,7 +70,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Error with its location.
-    #[error("{place}: {source}")]
+    #[error("{}: {source}", printable(place))]
     At {
         /// Location: a sequence, a method, a file.
         place: String,

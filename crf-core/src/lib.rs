@@ -33,6 +33,7 @@ mod pipeline;
 mod error;
 mod memory;
 pub mod plugin;
+mod printable;
 mod seed;
 
 pub use crate::data::alphabet::{Alphabet, Label};
@@ -62,7 +63,7 @@ pub use crate::inference::algorithm::{Inference, KBest, Labelling, Marginals, Sa
 pub use crate::inference::answers::{Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, LogZ, Stop};
 pub use crate::inference::messages::{MessagePassing, Messages};
 pub use crate::inference::oracle;
-pub use crate::inference::potentials::{EdgeTables, OwnedPotentials, Potentials, Tables};
+pub use crate::inference::potentials::{EdgeTables, OwnedPotentials, Potentials, TableVersion, Tables};
 pub use crate::inference::scratch::Scratch;
 pub use crate::learning::learner::{Fit, FitContext, Iteration, Learner, Problem, Trace};
 pub use crate::learning::selector::{Candidate, Selector};
@@ -76,6 +77,7 @@ pub use crate::numeric::simd;
 pub use crate::pipeline::choose::{Chosen, TriedCandidate, choose, choose_with};
 pub use crate::pipeline::prepare::{Encode, Prepared, Trained, encode, fit_selected, select_and_fit};
 pub use crate::plugin::Plugin;
+pub use crate::printable::{is_obeyed, printable};
 pub use crate::seed::{Rng, Seed};
 
 /// Internals that the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to

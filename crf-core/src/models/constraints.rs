@@ -6,7 +6,7 @@ use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::fitted::FittedFeatures;
-use crate::inference::potentials::{EdgeTables, Potentials, Tables};
+use crate::inference::potentials::{EdgeTables, Potentials, TableVersion, Tables};
 use crate::inference::scratch::Scratch;
 use crate::models::chunk_scheme::{ChunkPart, ChunkScheme};
 use crate::models::log_linear::LogLinear;
@@ -104,8 +104,8 @@ pub struct Forbidden {
 /// Memory for tables in which forbidden pairs are impossible.
 #[derive(Debug, Default)]
 pub struct ConstrainedTables {
-    source_version: u64, // version of the tables that these were made of
-    version: u64,
+    source_version: TableVersion, // version of the tables that these were made of
+    version: TableVersion,
     done: Vec<bool>, // [tables]
     values: Vec<f64>,
 }
@@ -181,7 +181,7 @@ impl Forbidden {
             }
         }
         if changed {
-            memory.version = Tables::new_version();
+            memory.version = TableVersion::of(&memory.values);
         }
         let tables = Tables { values: &memory.values, version: memory.version, ..tables };
         Potentials::new(shape, node, tables)

@@ -3,7 +3,7 @@ use crate::data::graph::offsets;
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 use crate::features::feature_set::FeatureSet;
-use crate::inference::potentials::{EdgeTables, Tables};
+use crate::inference::potentials::{EdgeTables, TableVersion, Tables};
 
 /// Upper limit of the numbers in shared tables: every worker keeps their exponentials, and every
 /// shard their sums.
@@ -23,7 +23,7 @@ pub struct EdgeScores<'a> {
     shared: bool,                 // true if `tables` holds one table per distinct row
     tables: Vec<f64>,
     table_offsets: Vec<usize>, // [distinct rows + 1]
-    version: u64,
+    version: TableVersion,
 }
 
 /// Memory for the tables of one sequence, if they are not shared by the whole dataset.
@@ -32,6 +32,7 @@ pub struct OwnTables {
     values: Vec<f64>,
     starts: Vec<usize>,
     of_edge: Vec<u32>,
+    relations: Vec<u16>,
 }
 
 impl<'a> EdgeScores<'a> {
@@ -57,7 +58,7 @@ impl<'a> EdgeScores<'a> {
             constant_offsets,
             shared,
             table_offsets,
-            version: 0,
+            version: TableVersion::default(),
         }
     }
 
@@ -92,7 +93,7 @@ impl<'a> EdgeScores<'a> {
             self.fill(row, &mut tables[self.table_offsets[row]..self.table_offsets[row + 1]]);
         }
         self.tables = tables;
-        self.version = Tables::new_version();
+        self.version = TableVersion::of(&self.tables);
     }
 
     fn fill(&self, row: usize, table: &mut [f64]) {
@@ -115,11 +116,13 @@ impl<'a> EdgeScores<'a> {
                 values: &self.tables,
                 starts: &self.table_offsets,
                 of_edge,
+                relations: if self.constant_offsets.len() > 2 { self.encoded.relation_of_row() } else { &[] },
                 version: self.version,
             };
         }
-        let OwnTables { values, starts, of_edge } = own;
+        let OwnTables { values, starts, of_edge, relations } = own;
         values.clear();
+        relations.clear();
         starts.clear();
         of_edge.clear();
         for (e, &row) in rows.iter().enumerate() {
@@ -127,11 +130,13 @@ impl<'a> EdgeScores<'a> {
             let row = row as usize;
             starts.push(start);
             of_edge.push(e as u32);
+            relations.push(self.encoded.relation_of_row()[row]);
             values.resize(start + self.table_offsets[row + 1] - self.table_offsets[row], 0.0);
             self.fill(row, &mut values[start..]);
         }
         starts.push(values.len());
-        Tables { values, starts, of_edge: EdgeTables::Each(of_edge), version: Tables::new_version() }
+        let version = TableVersion::of(values);
+        Tables { values, starts, of_edge: EdgeTables::Each(of_edge), relations, version }
     }
 
     /// Adds `step(k)` to the weight of each transition feature `k` that `to` has on the edges of

@@ -13,7 +13,7 @@
 //! all rows is watched. Sequences that violate a condition are left to the log domain.
 
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{Aligned, Potentials, Tables};
+use crf_core::{Aligned, Potentials, TableVersion, Tables};
 
 use crate::chain::padded_rows::reduce;
 
@@ -39,7 +39,7 @@ pub(super) fn is_safe<const B: usize>(smallest: &[f64; B]) -> bool {
 /// exp(table − max) of every table, and its transpose, for one version of the tables.
 #[derive(Debug, Default)]
 pub(super) struct ExpTables {
-    version: u64,
+    version: TableVersion,
     is_safe: bool,
     pub(super) exp: Aligned,        // [tables × L × P]
     pub(super) transposed: Aligned, // [tables × L × P]

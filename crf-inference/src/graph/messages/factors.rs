@@ -1,5 +1,5 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{Incidence, Potentials, Shape, Tables};
+use crf_core::{Incidence, Potentials, Shape, TableVersion, Tables};
 
 use crate::graph::messages::semiring::Semiring;
 
@@ -21,7 +21,7 @@ pub(crate) struct FactorMemory {
 /// exp((table − max) / ρ), or its logarithm.
 #[derive(Debug, Default)]
 struct ShiftedTables {
-    version: u64,
+    version: TableVersion,
     values: Vec<f64>, // laid out as the tables, or as the edges
     shift: Vec<f64>,  // [tables or edges] the maximum
     is_safe: bool,
