@@ -62,6 +62,8 @@ pub(crate) fn try_value<C: ConfigRoot>(
             let hint = fault.message.split_once('`').and_then(|(_, rest)| rest.split_once('`'));
             return Err(match hint {
                 Some((_, hint)) if is_key => Refused::Key(format!("unknown key `{path}`{hint}")),
+                // A table that was made for the key would need more than the key.
+                _ if !known && !is_below && message.starts_with("missing field") => unknown(config, path),
                 _ => Refused::Value(fault.message),
             });
         }
