@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -6,10 +8,27 @@ use crate::{Alphabet, Label};
 /// Schema of a dataset: its channels, the label alphabet of each kind of node, and the relations
 /// of its edges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StoredSchema")]
 pub struct Schema {
     channels: Vec<Channel>,
     kinds: Vec<NodeKind>,
     relations: Vec<Relation>,
+}
+
+/// Stored form of a schema; reading it repeats the checks.
+#[derive(Deserialize)]
+struct StoredSchema {
+    channels: Vec<Channel>,
+    kinds: Vec<NodeKind>,
+    relations: Vec<Relation>,
+}
+
+impl TryFrom<StoredSchema> for Schema {
+    type Error = Error;
+
+    fn try_from(StoredSchema { channels, kinds, relations }: StoredSchema) -> Result<Self> {
+        Schema::graph(channels, kinds, relations)
+    }
 }
 
 /// Named column of observations.
@@ -92,10 +111,12 @@ impl Schema {
 
     /// Schema of graphs with several kinds of node and edge.
     pub fn graph(channels: Vec<Channel>, kinds: Vec<NodeKind>, relations: Vec<Relation>) -> Result<Self> {
-        for (i, channel) in channels.iter().enumerate() {
-            if channels[..i].iter().any(|other| other.name == channel.name) {
-                return Err(Error::data(format!("two channels are named `{}`", channel.name)));
-            }
+        unique("channels", channels.iter().map(|channel| channel.name.as_str()))?;
+        unique("kinds of node", kinds.iter().map(|kind| kind.name.as_str()))?;
+        unique("relations", relations.iter().map(|relation| relation.name.as_str()))?;
+        let most = usize::from(u16::MAX) + 1;
+        if kinds.len().max(relations.len()) > most {
+            return Err(Error::data(format!("more than {most} kinds of node or relations")));
         }
         if kinds.is_empty() || kinds.iter().any(|kind| kind.labels.is_empty()) {
             return Err(Error::data("every kind of node needs at least one label".to_owned()));
@@ -179,5 +200,14 @@ impl Schema {
     pub fn label(&self, kind: u16, name: &str) -> Result<Label> {
         let labels = &self.kinds[kind as usize].labels;
         labels.number(name).ok_or_else(|| Error::unknown("label", name, labels.names().iter()))
+    }
+}
+
+/// Returns an error if two of `names` are the same.
+fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut known = HashSet::new();
+    match names.into_iter().find(|name| !known.insert(*name)) {
+        Some(name) => Err(Error::data(format!("two {what} are named `{name}`"))),
+        None => Ok(()),
     }
 }

@@ -15,7 +15,6 @@ use crf_testing::graphs::{
     for_graphs, graphs, grid, inconsistency,
 };
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// Couplings at which belief propagation is accurate.
 const WEAK: PotentialRange = PotentialRange { node: 1.0, edge: 0.1, holes: false };

@@ -97,10 +97,11 @@ impl ForwardSettings {
             }
             // Training leads nowhere along a candidate without a slope, such as one that chosen
             // features express together: such candidates come last. The slopes of trained features
-            // are not exactly zero either and serve as the measure.
+            // are not exactly zero either and serve as the measure, in units.
             let slope = |k: usize| {
                 pseudo_gradient(objective.w[k], objective.gradient[k] + self.l2 * objective.w[k], self.l1)
                     .abs()
+                    / objective.units[k]
             };
             let residual = (0..n).filter(|&k| chosen[k]).map(slope).fold(0.0, f64::max);
             let is_free = |k: usize| !chosen[k] && !is_fruitless[k];

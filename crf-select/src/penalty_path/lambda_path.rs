@@ -5,7 +5,7 @@ use crf_learn::{CostFunction as _, Penalty, StopRule, run_steps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::CandidateObjective;
+use crate::candidates::objective::{CandidateObjective, SlopeNorm};
 use crate::candidates::path_reporter::PathReporter;
 use crate::candidates::top_scores::top_scores;
 use crate::candidates::warm_steps::{MAX_DENSE, WarmSteps};
@@ -228,8 +228,8 @@ impl Walk<'_> {
     ) -> Result<SetEnd> {
         let exempt_intercepts = self.settings.exempt_intercepts;
         let penalty = Penalty { l1: self.lambda, l2: 0.0, exempt_intercepts };
-        objective.restrict(&set.features, &penalty, |objective, f, point| {
-            let steps = steps.resume(f, &set.features, &run.seed)?;
+        objective.restrict(&set.features, &penalty, SlopeNorm::Plain, |objective, f, point| {
+            let steps = steps.resume(f, &set.features, objective.units_of(&set.features), &run.seed)?;
             let mut is_evaluated = true; // all candidates, at these weights
             while self.lambda >= self.last {
                 f.set_l1(self.lambda);

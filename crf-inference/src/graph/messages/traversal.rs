@@ -1,11 +1,4 @@
-use crf_core::{Incidence, Potentials, Shape};
-
-/// True if an edge couples its ends. A table of equal numbers only shifts log Z, so that its edge
-/// closes no cycle.
-pub(crate) fn couples(p: &Potentials<'_>, e: usize) -> bool {
-    let table = p.tables().of(e);
-    table.iter().any(|&x| x != table[0]) || table[0] == f64::NEG_INFINITY
-}
+use crf_core::{Incidence, Shape};
 
 /// Order in which nodes are visited.
 ///
