@@ -13,8 +13,6 @@
 //!   are often copies of the same few numbers, so the list is rebuilt whenever the model has grown.
 //! - `function_columns.rs` transposes the encoded dataset, in memory linear in its non-zeros, for
 //!   selectors that read it function by function: filters and the mean-field gain.
-//! - `units.rs` measures the size of each feature, so that steps and tolerances do not depend on the
-//!   units of the data.
 //! - `path_reporter.rs` reports candidates, and `top_scores.rs` picks those with the largest
 //!   scores.
 
@@ -23,6 +21,5 @@ pub(crate) mod objective;
 pub(crate) mod path_reporter;
 pub(crate) mod proximal_newton;
 pub(crate) mod top_scores;
-pub(crate) mod units;
 pub(crate) mod warm_steps;
 pub(crate) mod working_list;

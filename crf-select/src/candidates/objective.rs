@@ -1,12 +1,11 @@
 use std::sync::Arc;
 
-use crf_core::{FitContext, Problem, Result, Stop};
+use crf_core::{FitContext, Problem, Result, Stop, feature_units};
 use crf_learn::{
     CostFunction, LikelihoodObjective, Objective, Penalised, Penalty, PenaltyFactor, Point, Sharded,
     StopRule, pseudo_gradient, run_steps,
 };
 
-use crate::candidates::units::{length, units};
 use crate::candidates::warm_steps::WarmSteps;
 
 /// Constructor of an objective: the only thing in which the likelihood's path and the M-estimator's
@@ -57,7 +56,7 @@ impl<'a> CandidateObjective<'a> {
             w: vec![0.0; n],
             gradient: vec![0.0; n],
             value: 0.0,
-            units: units(problem.map, problem.train),
+            units: feature_units(problem.map, problem.train),
         };
         objective.evaluate()?;
         Ok(objective)
@@ -178,7 +177,8 @@ impl Restricted<'_> {
 
     /// Fills in the norms of a point, by which a minimisation stops.
     fn measure(&self, point: &mut Point) {
-        point.length = length(&point.w, &self.units);
+        let in_units = point.w.iter().zip(&self.units).map(|(w, unit)| w * unit);
+        point.length = in_units.map(|w| w * w).sum::<f64>().sqrt();
         if self.norm == SlopeNorm::InUnits {
             let l1 = self.penalised.l1();
             let slopes = point.w.iter().zip(&point.gradient).zip(&self.units).enumerate();

@@ -1,4 +1,4 @@
-use crf_core::{Result, Seed};
+use crf_core::{Result, Seed, require_memory};
 use crf_learn::{CostFunction, Lbfgs, Optimizer, OptimizerState, OwlQn};
 
 use crate::candidates::proximal_newton::ProximalNewton;
@@ -39,6 +39,9 @@ impl WarmSteps {
             *self = WarmSteps::new(self.max_dense);
             return Ok(&mut **self.sparse.insert(optimizer.start(f, seed)?));
         }
+        let bytes = 2.0 * size_of::<f64>() as f64 * (features.len() as f64).powi(2);
+        let what = format!("the curvature of {} weights", features.len());
+        require_memory(bytes, &what, "choose fewer features, or set `dense` lower")?;
         self.sparse = None;
         self.dense = self.dense.carry_over(&self.features, features, units);
         self.features = features.to_vec();

@@ -134,7 +134,7 @@ proptest! {
 fn the_largest_slope_enters_first_and_weights_are_trained_on() {
     let encoded = encoded(3, 3);
     let problem = encoded.problem(&INFERENCE);
-    let settings = ForwardSettings { l2: 0.1, most: Some(5), stop: TIGHT, ..ForwardSettings::default() };
+    let settings = ForwardSettings { l2: 0.1, most: 5, stop: TIGHT, ..ForwardSettings::default() };
     let (shown, stop) = path(&Grafting { settings, ..Grafting::default() }, &problem);
     assert_eq!((shown.len(), stop), (5, Stop::Budget));
     let mut w = vec![0.0; encoded.map.len()];

@@ -1,4 +1,7 @@
-use crf_core::{EncodedDataset, FeatureMap, FeatureSet, SparseRows};
+use crate::data::sparse_rows::SparseRows;
+use crate::features::encoded_dataset::EncodedDataset;
+use crate::features::feature_map::FeatureMap;
+use crate::features::feature_set::FeatureSet;
 
 /// Unit of each feature: the mean size of its function's values where they are not zero, rounded to
 /// a power of two.
@@ -6,7 +9,9 @@ use crf_core::{EncodedDataset, FeatureMap, FeatureSet, SparseRows};
 /// Weights times units, and slopes divided by them, are the same whether a length is given in
 /// metres or in millimetres. Steps and tolerances are measured in them, so that neither depends on
 /// the units of the data. Powers of two change no digit of a number, and the unit of a test is 1.
-pub(crate) fn units(map: &FeatureMap, encoded: &EncodedDataset) -> Vec<f64> {
+///
+/// What has a penalty or is ranked by slopes does depend on them: see [`warn_of_units`].
+pub fn feature_units(map: &FeatureMap, encoded: &EncodedDataset) -> Vec<f64> {
     let mut units = Vec::with_capacity(map.len());
     add_units(&mut units, map.state(), encoded.nodes(), encoded.constant_state());
     add_units(&mut units, map.transition(), encoded.edge_rows(), encoded.constant_transition());
@@ -43,9 +48,28 @@ impl MeanSize {
     }
 }
 
-/// Length of a vector of weights in units of its features.
-pub(crate) fn length(w: &[f64], units: &[f64]) -> f64 {
-    w.iter().zip(units).map(|(w, unit)| (w * unit).powi(2)).sum::<f64>().sqrt()
+/// Ratio of two units from which on penalties and slopes prefer the larger feature by its size.
+const FAR_APART: f64 = 100.0;
+
+/// Warns if features differ in size by a factor of 100 or more: the weights of large ones are small
+/// and cost little penalty, and their slopes are large, so that they are preferred for their size.
+pub fn warn_of_units(map: &FeatureMap, units: &[f64]) {
+    if let Some((small, large)) = far_apart(units) {
+        tracing::warn!(
+            "`{}` is some {:.0e} times the size of `{}`: what a penalty or a slope prefers depends on that; \
+             {{ type = \"normalised\", of = … }} gives features one size",
+            map.name(large),
+            units[large] / units[small],
+            map.name(small),
+        );
+    }
+}
+
+/// Features with the smallest and the largest unit, if these are far apart.
+fn far_apart(units: &[f64]) -> Option<(usize, usize)> {
+    let by_unit = |a: &usize, b: &usize| units[*a].total_cmp(&units[*b]);
+    let (small, large) = ((0..units.len()).min_by(by_unit)?, (0..units.len()).max_by(by_unit)?);
+    (units[large] >= FAR_APART * units[small]).then_some((small, large))
 }
 
 #[cfg(test)]
@@ -63,6 +87,14 @@ mod tests {
         assert_eq!(unit(&[-900.0, 1100.0, 0.0]), 1024.0);
         assert_eq!(unit(&[1e-6]), 2.0_f64.powi(-20));
         assert_eq!(unit(&[0.0]), 1.0);
+        assert_eq!(unit(&[5e-324]), 2.0_f64.powi(-1000));
         assert_eq!(unit(&[f64::MAX; 9]), 2.0_f64.powi(1000));
+    }
+
+    #[test]
+    fn features_of_one_size_need_no_warning() {
+        assert_eq!(far_apart(&[1.0, 64.0, 2.0]), None);
+        assert_eq!(far_apart(&[1.0, 1024.0, 0.5, 1024.0]), Some((2, 3)));
+        assert_eq!(far_apart(&[]), None);
     }
 }
