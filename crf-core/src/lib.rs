@@ -49,7 +49,7 @@ pub use crate::evaluation::context::EvaluationContext;
 pub use crate::evaluation::evaluate::{Evaluation, Probabilities, evaluate};
 pub use crate::evaluation::metric::Metric;
 pub use crate::evaluation::metrics;
-pub use crate::evaluation::predict::{Decode, Prediction, Query, predict};
+pub use crate::evaluation::predict::{Decode, Prediction, Query, predict, predict_each};
 pub use crate::features::encoded_dataset::EncodedDataset;
 pub use crate::features::encoding_size::EncodingSize;
 pub use crate::features::feature_map::{FeatureMap, Target};
@@ -78,7 +78,7 @@ pub use crate::numeric::simd;
 pub use crate::pipeline::choose::{Chosen, TriedCandidate, choose, choose_with};
 pub use crate::pipeline::prepare::{Encode, Prepared, Trained, encode, fit_selected, select_and_fit};
 pub use crate::plugin::Plugin;
-pub use crate::printable::{is_obeyed, printable};
+pub use crate::printable::printable;
 pub use crate::seed::{Rng, Seed};
 
 /// Internals that the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to

@@ -3,7 +3,12 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::memory::require_memory;
 use crate::{Alphabet, Label};
+
+/// Least number of bytes that an inference takes for a pair of labels: the scores of the constant
+/// functions, the table, its exponentials by row and by column, and its marginals.
+const TABLE_BYTES: f64 = 5.0 * 8.0;
 
 /// Schema of a dataset: its channels, the label alphabet of each kind of node, and the relations
 /// of its edges.
@@ -167,6 +172,24 @@ impl Schema {
     pub fn table_shape(&self, relation: u16) -> (usize, usize) {
         let Relation { tail, head, .. } = self.relations[relation as usize];
         (self.n_labels(tail), self.n_labels(head))
+    }
+
+    /// Rejects alphabets of labels whose pairs cannot be numbered, or for whose tables there is no
+    /// memory.
+    pub(crate) fn require_tables(&self) -> Result<()> {
+        for relation in 0..self.relations.len() as u16 {
+            let (rows, columns) = self.table_shape(relation);
+            let (n_pairs, n_labels) = (rows as f64 * columns as f64, rows.max(columns));
+            let advice = "is the column of labels the right one?";
+            if n_pairs > f64::from(u32::MAX) {
+                return Err(Error::data(format!(
+                    "the data have {n_labels} labels, and pairs are numbered for at most 65536; {advice}"
+                )));
+            }
+            let what = format!("tables of all pairs of {n_labels} labels");
+            require_memory(n_pairs * TABLE_BYTES, &what, &format!("use fewer labels; {advice}"))?;
+        }
+        Ok(())
     }
 
     /// Index of the channel called `name`, or an error that names the nearest one.

@@ -12,7 +12,7 @@ use crate::memory::require_memory;
 use crate::models::chunk_scheme::{ChunkPart, ChunkScheme};
 use crate::models::log_linear::LogLinear;
 use crate::models::model::{BoundModel, Model};
-use crate::plugin::{NameOr, name_or};
+use crate::plugin::{NameOr, name_or, nested};
 use crate::{Label, Shape};
 
 /// Constraints on labellings: labels that may not follow each other, begin a sequence, or end it. A
@@ -236,6 +236,7 @@ fn forbid(potentials: &mut [f64], forbidden: &[bool]) {
 /// Model under constraints.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Constrained {
+    #[serde(deserialize_with = "nested")]
     model: Box<dyn Model>,
     forbidden: Forbidden,
 }

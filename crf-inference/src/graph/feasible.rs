@@ -18,7 +18,7 @@ const MAX_ENTRIES: f64 = (1 << 27) as f64;
 /// Depth at which no label excludes this one.
 const POSSIBLE: u32 = u32::MAX;
 
-/// Search for a labelling of finite score.
+/// Search for a labelling of finite score, and for a better one beside it.
 ///
 /// Potentials are arc consistent when they come here (`possible_labels.rs`), so only nodes that have
 /// a choice and whose edges forbid some pair need a search. Each connected part of them is searched
@@ -82,6 +82,34 @@ impl LabellingSearch {
              `junction-tree`; allow more labels or transitions",
             MAX_TRIES[1]
         )))
+    }
+
+    /// Iterated conditional modes (Besag 1986): sets one node after another to its best label until
+    /// nothing changes.
+    ///
+    /// Returns the number of sweeps, and true if the last one changed nothing.
+    pub(crate) fn improve(
+        &mut self,
+        p: &Potentials<'_>,
+        labels: &mut [Label],
+        max_sweeps: u32,
+    ) -> (u32, bool) {
+        let scores = &mut self.scores;
+        for sweep in 1..=max_sweeps {
+            let mut has_changed = false;
+            for n in 0..labels.len() {
+                local_scores(p, n, |other| Some(labels[other]), scores);
+                let best = best_label(scores);
+                if scores[best as usize] > scores[labels[n] as usize] {
+                    labels[n] = best;
+                    has_changed = true;
+                }
+            }
+            if !has_changed {
+                return (sweep, true);
+            }
+        }
+        (max_sweeps, false)
     }
 
     /// Labels all nodes, part by part.
@@ -294,29 +322,6 @@ impl LabellingSearch {
     }
 }
 
-/// Iterated conditional modes (Besag 1986): sets one node after another to its best label until
-/// nothing changes.
-///
-/// Returns the number of sweeps, and true if the last one changed nothing.
-pub(crate) fn improve(p: &Potentials<'_>, labels: &mut [Label], max_sweeps: u32) -> (u32, bool) {
-    let mut scores = Vec::new();
-    for sweep in 1..=max_sweeps {
-        let mut has_changed = false;
-        for n in 0..labels.len() {
-            local_scores(p, n, |other| Some(labels[other]), &mut scores);
-            let best = best_label(&scores);
-            if scores[best as usize] > scores[labels[n] as usize] {
-                labels[n] = best;
-                has_changed = true;
-            }
-        }
-        if !has_changed {
-            return (sweep, true);
-        }
-    }
-    (max_sweeps, false)
-}
-
 /// Scores of all labels of node `n`: its node potentials and the edge potentials towards neighbours
 /// of known label.
 pub(crate) fn local_scores(
@@ -345,5 +350,81 @@ pub(crate) fn add_edge(p: &Potentials<'_>, end: Incidence, other_label: Label, s
     } else {
         let column = table[x..].iter().step_by(p.shape().card(end.other as usize));
         scores.iter_mut().zip(column).for_each(|(score, entry)| *score += entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shifted::ShiftMemory;
+    use crf_core::{Graph, OwnedPotentials, oracle};
+    use crf_testing::cases;
+    use crf_testing::graphs::{GraphForm, PotentialRange, any_form, graphs};
+    use proptest::prelude::*;
+
+    /// Potentials of which many are −∞: every number is, with probability 1/7, and then those below
+    /// `share` of the rest.
+    fn rules(form: impl Strategy<Value = GraphForm>) -> impl Strategy<Value = OwnedPotentials> {
+        let range = PotentialRange { node: 1.0, edge: 1.0, holes: true };
+        (graphs(form, range), 0.0..0.6).prop_map(|(mut x, share)| {
+            let no = |x: &mut f64| *x = if *x < 2.0 * share - 1.0 { f64::NEG_INFINITY } else { *x };
+            x.tables.iter_mut().for_each(no);
+            x
+        })
+    }
+
+    fn found(x: &mut OwnedPotentials, max_tries: usize) -> (Found, bool) {
+        let p = x.view();
+        let mut labels = vec![0; p.shape().n_nodes()];
+        let mut memory = ShiftMemory::default();
+        let Ok(shifted) = memory.shift(&p) else { return (Found::Nothing, false) };
+        let found = LabellingSearch::default().search(&shifted, &mut labels, max_tries);
+        (found, p.score(&labels) > f64::NEG_INFINITY)
+    }
+
+    proptest! {
+        #![proptest_config(cases(400))]
+
+        #[test]
+        fn the_search_finds_what_there_is_and_proves_what_there_is_not(mut x in rules(any_form())) {
+            let feasible = oracle::log_z(&x.view()) > f64::NEG_INFINITY;
+            let want = if feasible { (Found::Labelling, true) } else { (Found::Nothing, false) };
+            let (found, is_possible) = found(&mut x, usize::MAX);
+            prop_assert_eq!((found, feasible && is_possible), want);
+        }
+
+        #[test]
+        fn the_search_never_steps_back_on_a_forest(mut x in rules(Just(GraphForm::Forest))) {
+            let feasible = oracle::log_z(&x.view()) > f64::NEG_INFINITY;
+            let n_nodes = x.shape().n_nodes();
+            prop_assert_eq!(found(&mut x, n_nodes).0, if feasible { Found::Labelling } else { Found::Nothing });
+        }
+    }
+
+    /// Four nodes that must differ pairwise have three labels; beside them are free nodes.
+    #[test]
+    fn a_search_that_runs_out_of_tries_says_so() {
+        let pairs = (0..4_u32).flat_map(|u| (u + 1..4).map(move |v| (u, v)));
+        let graph = Graph::bare(vec![3; 4], pairs).unwrap();
+        let no = f64::NEG_INFINITY;
+        let table = [no, 0.0, 0.0, 0.0, no, 0.0, 0.0, 0.0, no];
+        let mut x = OwnedPotentials::graph(graph, vec![0.0; 12], &[table], vec![]).unwrap();
+        assert_eq!(found(&mut x, 2).0, Found::OutOfTries);
+        assert_eq!(found(&mut x, usize::MAX).0, Found::Nothing);
+    }
+
+    /// Eight nodes with seven labels that must differ pairwise: 7! labellings of the first seven.
+    #[test]
+    fn a_clique_tree_decides_where_the_search_runs_out_of_tries() {
+        let pairs = (0..8_u32).flat_map(|u| (u + 1..8).map(move |v| (u, v)));
+        let graph = Graph::bare(vec![7; 8], pairs).unwrap();
+        let mut table = [0.0; 49];
+        (0..7).for_each(|y| table[8 * y] = f64::NEG_INFINITY);
+        let mut x = OwnedPotentials::graph(graph, vec![0.0; 56], &[table], vec![]).unwrap();
+        assert_eq!(found(&mut x, MAX_TRIES[0]).0, Found::OutOfTries);
+        let (p, mut memory) = (x.view(), ShiftMemory::default());
+        let shifted = memory.shift(&p).unwrap();
+        let error = LabellingSearch::default().find(&shifted, &mut [0; 8]).unwrap_err().to_string();
+        assert!(error.starts_with("infeasible: every labelling has"), "{error}");
     }
 }

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::{check_sweeps, finite_score, impossible};
-use crate::graph::feasible::{self, LabellingSearch};
+use crate::graph::feasible::LabellingSearch;
 use crate::log_domain::{CompensatedSum, best_label, maximum};
 use crate::shifted::{ShiftMemory, Shifted};
 
@@ -82,7 +82,7 @@ impl DualDecomposition {
     ) -> Result<(f64, Convergence)> {
         let p = &shifted.p;
         search.find(shifted, labels)?;
-        feasible::improve(p, labels, self.max_sweeps);
+        search.improve(p, labels, self.max_sweeps);
         workspace.reset(p);
         let mut score = p.score(labels);
         let mut upper = workspace.upper_bound(p)?;
@@ -93,7 +93,7 @@ impl DualDecomposition {
             let bound = workspace.upper_bound(p)?;
             convergence.residual = upper - bound;
             upper = upper.min(bound);
-            let rounded_score = workspace.round_labels(p, self.max_sweeps);
+            let rounded_score = workspace.round_labels(p, self.max_sweeps, search);
             if rounded_score > score {
                 score = rounded_score;
                 labels.copy_from_slice(&workspace.labels);
@@ -183,13 +183,13 @@ impl Workspace {
 
     /// Rounds to a labelling: the best label of each node by itself, then improved label by label.
     /// Returns its score.
-    fn round_labels(&mut self, p: &Potentials<'_>, max_sweeps: u32) -> f64 {
+    fn round_labels(&mut self, p: &Potentials<'_>, max_sweeps: u32, search: &mut LabellingSearch) -> f64 {
         let shape = p.shape();
         for (n, label) in self.labels.iter_mut().enumerate() {
             let own = &self.node[shape.node_offset(n)..shape.node_offset(n + 1)];
             *label = best_label(own);
         }
-        feasible::improve(p, &mut self.labels, max_sweeps);
+        search.improve(p, &mut self.labels, max_sweeps);
         p.score(&self.labels)
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::finite_score;
-use crate::graph::feasible::{self, LabellingSearch, add_edge, local_scores};
+use crate::graph::feasible::{LabellingSearch, add_edge, local_scores};
 use crate::log_domain::{draw, log_add, log_sum_exp, normalise};
 use crate::shifted::{ShiftMemory, Shifted};
 
@@ -93,7 +93,7 @@ impl Inference for Gibbs {
             }
         }
         labels.copy_from_slice(best);
-        feasible::improve(&shifted.p, labels, self.samples);
+        search.improve(&shifted.p, labels, self.samples);
         let convergence = Convergence {
             stop: Stop::Budget,
             sweeps: self.burn_in.saturating_add(self.samples),
@@ -185,7 +185,7 @@ impl Gibbs {
         search.find(shifted, labels)?;
         let mut rng = Seed::new(self.seed).child("gibbs").rng();
         best.clone_from(labels);
-        feasible::improve(p, best, self.samples);
+        search.improve(p, best, self.samples);
         (0..self.burn_in).for_each(|_| sweep(p, labels, conditionals, scores, &mut rng));
         Ok(rng)
     }

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::finite_score;
-use crate::graph::feasible::{self, LabellingSearch};
+use crate::graph::feasible::LabellingSearch;
 use crate::shifted::ShiftMemory;
 
 /// Iterated conditional modes (ICM): a labelling that no change of a single label improves (Besag
@@ -47,7 +47,7 @@ impl Inference for Icm {
         let Memory { shift, search } = scratch.get();
         let shifted = shift.shift(p)?;
         search.find(&shifted, labels)?;
-        let (sweeps, has_converged) = feasible::improve(&shifted.p, labels, self.max_sweeps);
+        let (sweeps, has_converged) = search.improve(&shifted.p, labels, self.max_sweeps);
         let stop = if has_converged { Stop::Converged } else { Stop::Budget };
         Ok(Decoded {
             score: finite_score(p, labels)?,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::{check_sweeps, finite_score};
-use crate::graph::feasible::{self, LabellingSearch};
+use crate::graph::feasible::LabellingSearch;
 use crate::log_domain::{best_label, normalise};
 use crate::shifted::{ShiftMemory, Shifted};
 
@@ -70,7 +70,7 @@ impl Inference for MeanField {
         for (n, label) in labels.iter_mut().enumerate() {
             *label = best_label(&q[p.shape().node_offset(n)..p.shape().node_offset(n + 1)]);
         }
-        feasible::improve(&shifted.p, labels, self.max_sweeps);
+        ascent.search.improve(&shifted.p, labels, self.max_sweeps);
         Ok(Decoded { score: finite_score(p, labels)?, upper: None, convergence })
     }
 

@@ -4,7 +4,8 @@
 use crf_core::{Beliefs, Convergence, EdgeBeliefs, Error, Label, Messages, Potentials, Result, Shape};
 
 use crate::errors::impossible;
-use crate::graph::feasible::{self, LabellingSearch, local_scores};
+use crate::graph::feasible::{LabellingSearch, local_scores};
+use crate::graph::messages::distant_pairs::DistantPairs;
 use crate::graph::messages::factors::{FactorMemory, MessageFactors};
 use crate::graph::messages::schedule::Plan;
 use crate::graph::messages::semiring::{ProductSemiring, Semiring};
@@ -29,6 +30,7 @@ pub(crate) struct Workspace {
     search: LabellingSearch,
     labels: Vec<Label>,
     scores: Vec<f64>, // [labels] of one node
+    distant: DistantPairs,
 }
 
 /// Message passing with given settings on one instance, or on any instance if `rho` is empty.
@@ -89,10 +91,10 @@ impl Passing<'_> {
             convergence = self.decode_in::<ProductSemiring<true, true>>(shifted, labels, workspace)?;
         }
         if !is_forest {
-            feasible::improve(p, labels, self.plan.max_sweeps);
+            workspace.search.improve(p, labels, self.plan.max_sweeps);
             if p.score(labels) == f64::NEG_INFINITY {
                 workspace.search.find(shifted, labels)?;
-                feasible::improve(p, labels, self.plan.max_sweeps);
+                workspace.search.improve(p, labels, self.plan.max_sweeps);
             }
         }
         Ok((is_forest, convergence.expect("the log domain is always safe")))
@@ -129,14 +131,25 @@ impl Passing<'_> {
         workspace: &mut Workspace,
     ) -> Result<Option<(f64, Convergence)>> {
         let p = &shifted.p;
-        let Workspace { factors, buffers, order, .. } = workspace;
+        let Workspace { factors, buffers, order, distant, .. } = workspace;
         let Some(factors) = factors.fill::<S>(shifted, self.rho, self.plan.damping) else { return Ok(None) };
         buffers.reset::<S>(&factors);
         let Some(convergence) = buffers.pass::<S>(p, &factors, order, self.plan)? else { return Ok(None) };
         let Some(nodes) = node_beliefs::<S>(&factors, buffers, out.node) else { return Err(impossible(p)) };
-        let Some(edges) = edge_beliefs::<S>(&factors, buffers, p, &mut out.edge) else {
-            return Err(impossible(p));
+        let shape = p.shape();
+        let is_distant = |e: usize| {
+            let (u, v) = shape.ends(e);
+            order.is_forest() && !shifted.couples(e) && order.are_connected(u, v)
         };
+        let edges = edge_beliefs::<S>(&factors, buffers, p, &mut out.edge, is_distant);
+        let Some(edges) = edges else { return Err(impossible(p)) };
+        let n_edges = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
+        for e in (0..n_edges).filter(|&e| is_distant(e)) {
+            let ends = shape.ends(e);
+            let tail = &out.node[shape.node_offset(ends.0)..shape.node_offset(ends.0 + 1)];
+            let joint = distant.joint::<S>(&factors, buffers, order, ends, tail);
+            out.edge.put(p, e, joint.iter().copied());
+        }
         Ok(Some((nodes + edges, convergence)))
     }
 
@@ -183,7 +196,7 @@ impl Passing<'_> {
                 kept.clear();
                 kept.extend_from_slice(passed);
                 for_each_message(&factors.shape, kept, |message| {
-                    normalise::<S>(message);
+                    S::normalise(message);
                 });
             }
         }
@@ -209,19 +222,6 @@ fn for_each_message(shape: &Shape<'_>, messages: &mut [f64], mut visit: impl FnM
     }
 }
 
-/// Normalises numbers to probabilities and returns their sum; ZERO if all are impossible.
-fn normalise<S: Semiring>(row: &mut [f64]) -> f64 {
-    let total = row.iter().fold(S::ZERO, |total, &x| S::add(total, x));
-    if total != S::ZERO {
-        row.iter_mut().for_each(|x| *x = S::share(*x, total));
-        // On a graph whose messages never converge, logarithms can grow until their rounding errors
-        // exceed one.
-        let sum: f64 = row.iter().sum();
-        row.iter_mut().for_each(|x| *x /= sum);
-    }
-    total
-}
-
 /// Writes node beliefs b_n(y) ∝ ψ_n(y) Π_k μ_{k→n}(y)^ρ and returns Σ_n log Z_n of their
 /// normalisers; `None` if a node has no possible label.
 fn node_beliefs<S: Semiring>(
@@ -241,7 +241,7 @@ fn node_beliefs<S: Semiring>(
                 *belief = S::times(*belief, if rho == 1.0 { mu } else { S::power(mu, rho) });
             }
         }
-        let total = normalise::<S>(row);
+        let total = S::normalise(row);
         if total == S::ZERO {
             return None;
         }
@@ -257,11 +257,14 @@ fn node_beliefs<S: Semiring>(
 /// exp(A/ρ) λ_{v→u}, of λ_{u→v} μ_{v→u} and of λ_{v→u} μ_{u→v}. At a fixed point log Z is the Bethe
 /// free energy (Yedidia et al. 2005) or its reweighted form (Wainwright et al. 2005, eq. 13); near
 /// one, its error is of the order of the squared distance only.
+///
+/// Edges whose ends depend on each other through others only are left out.
 fn edge_beliefs<S: Semiring>(
     factors: &MessageFactors<'_>,
     buffers: &MessageBuffers,
     p: &Potentials<'_>,
     out: &mut EdgeBeliefs<'_>,
+    is_distant: impl Fn(usize) -> bool,
 ) -> Option<f64> {
     let shape = factors.shape;
     let mut log_z = 0.0;
@@ -293,7 +296,10 @@ fn edge_beliefs<S: Semiring>(
                 return None;
             }
             log_z += factors.rho(end) * (S::log(total) - S::log(ends[0]) - S::log(ends[1]));
-            // As in `normalise`, shares need not sum to one.
+            if is_distant(end.edge as usize) {
+                continue;
+            }
+            // As in `Semiring::normalise`, shares need not sum to one.
             let shares: f64 = (0..size).map(|xy| S::share(pair(xy), total)).sum();
             out.put(p, end.edge as usize, (0..size).map(|xy| S::share(pair(xy), total) / shares));
         }
