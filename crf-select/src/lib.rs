@@ -11,7 +11,8 @@
 //! - `forward`: adds the best candidates and trains on (`grafting`, `mean-field-gain`,
 //!   `forward-wrapper`);
 //! - `penalty_path`: minima under ever weaker ℓ1 penalties (`l1-path`, `m-estimator-path`);
-//! - `wrappers`: selectors around selectors (`cross-validated`, `patient`, `shortlist`, `in-part`);
+//! - `wrappers`: selectors around selectors (`cross-validated`, `patient`, `shortlist`, `in-part`,
+//!   `last`);
 //! - `baselines`: `none`, `logit-boost`, and the learner `as-selected`.
 //!
 //! They stand on `candidates`, which knows no selector. Its `CandidateObjective` holds the

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use crf_bench::cli::terminal;
+use crf_bench::cli::{terminal, write_file};
 use crf_bench::{Error, Kind, Result};
 
 /// Begins a new plugin: its file, its lines in `mod.rs`, and a failing test that says what to fill
@@ -45,6 +45,15 @@ impl New {
         }
     }
 }
+
+/// The words of Rust, present and reserved, that cannot name a module.
+const KEYWORDS: [&str; 51] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
+    "where", "while", "yield",
+];
 
 /// The end of the file of every new plugin.
 const TEST: &str = r#"
@@ -86,8 +95,15 @@ pub(crate) fn run(args: &NewArgs, out: &mut dyn Write) -> Result<ExitCode> {
         return Err(wrong(format!("there is a {kind} `{name}` already")));
     }
     let module = name.replace('-', "_");
+    if KEYWORDS.contains(&module.as_str()) {
+        return Err(wrong(format!("`{name}` is a word of Rust, which no module can be called")));
+    }
     let words = name.split('-').map(|word| word[..1].to_uppercase() + &word[1..]);
     let type_name: String = words.collect();
+    let is_in_template = |word: &str| word == type_name;
+    if template.split(|c: char| !c.is_ascii_alphanumeric()).any(is_in_template) {
+        return Err(wrong(format!("the file of a {kind} uses the name `{type_name}` for something else")));
+    }
     let room = source.join(room);
     let file = room.join(format!("{module}.rs"));
     if file.exists() {
@@ -95,10 +111,13 @@ pub(crate) fn run(args: &NewArgs, out: &mut dyn Write) -> Result<ExitCode> {
     }
     let contents = room.join("mod.rs");
     let lines = fs::read_to_string(&contents).map_err(Error::io(&contents))?;
+    if lines.lines().any(|line| line.ends_with(&format!("mod {module};"))) {
+        return Err(wrong(format!("{} has a module `{module}` already", contents.display())));
+    }
     let lines = with_module(&lines, &module, &type_name);
     let plugin = [template, TEST].concat().replace("NewPlugin", &type_name).replace("new-plugin", name);
     for (done, path, text) in [("wrote", &file, plugin), ("changed", &contents, lines)] {
-        fs::write(path, text).map_err(Error::io(path))?;
+        write_file(path, &text)?;
         let path = path.canonicalize().unwrap_or_else(|_| path.clone());
         writeln!(out, "{done} {}", path.display()).map_err(terminal)?;
     }

@@ -31,7 +31,7 @@ fn new(root: &Path, kind: &str, name: &str) -> Result<String, String> {
 }
 
 #[test]
-fn a_new_plugin_begins_in_its_room_with_a_test_that_fails() {
+fn a_new_plugin_begins_in_its_room_with_a_test_that_fails_and_words_of_rust_are_refused() {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
     let _ = fs::remove_dir_all(&root);
     for (kind, library, room, taken) in [
@@ -61,6 +61,11 @@ fn a_new_plugin_begins_in_its_room_with_a_test_that_fails() {
         let refused = |name: &str| new(&root, kind, name).expect_err("a wrong name");
         assert!(refused(&format!("{room}/coin-toss")).contains("is there already"));
         assert!(refused(&format!("{room}/CoinToss")).contains("expected a name in lower case"));
+        for word in ["type", "match", "gen"] {
+            assert!(refused(&format!("{room}/{word}")).contains("is a word of Rust"));
+            assert!(!folder.join(format!("{word}.rs")).exists());
+        }
+        assert!(refused(&format!("{room}/result")).contains("uses the name `Result` for something else"));
         assert!(refused("coin-toss").contains(&format!("`{room}/coin-toss`")));
         assert!(
             refused(&format!("{room}/{taken}"))

@@ -77,6 +77,23 @@ pub(crate) fn cell_digests(plan: &Plan) -> Result<Vec<Digest>> {
     Ok(digests)
 }
 
+/// The files that the sources of a plan's data name.
+pub(crate) fn data_files(plan: &Plan) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for point in &plan.points {
+        let source = serde_json::to_value(&point.dataset).map_err(Error::format("the source of the data"))?;
+        files.extend(named_files(&source));
+    }
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// The files that strings in a config name.
+pub(crate) fn named_files(config: &Value) -> Vec<PathBuf> {
+    strings(config).into_iter().map(in_data).filter(|path| path.is_file()).collect()
+}
+
 /// The digests of files, each of which is read once.
 #[derive(Default)]
 struct FileDigests {
@@ -87,7 +104,7 @@ impl FileDigests {
     /// The digests of the files that strings in a source's config name.
     fn named_in(&mut self, source: &Value) -> Result<Vec<String>> {
         let mut contents = Vec::new();
-        for path in strings(source).into_iter().map(in_data).filter(|path| path.is_file()) {
+        for path in named_files(source) {
             let digest = match self.known.get(&path) {
                 Some(digest) => digest.clone(),
                 None => hex(&digest_file(&path).map_err(Error::io(&path))?),

@@ -14,8 +14,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 use crate::experiment::cell::Cell;
-use crate::experiment::cell_digest::Digest;
-use crate::support::atomic_file::AtomicFile;
+use crate::experiment::cell_digest::{Digest, hex};
+use crate::support::atomic_file::{AtomicFile, require_regular};
 
 const MAGIC: [u8; 8] = *b"CRFRUN\0\x01";
 const HEAD: usize = MAGIC.len() + size_of::<Digest>();
@@ -39,18 +39,20 @@ pub(crate) struct Journal {
 /// The contents of a journal when it was opened.
 #[derive(Debug, Default)]
 pub(crate) struct Before {
-    /// The cells, if the same program wrote them.
+    /// The cells that the same program wrote.
     pub(crate) cells: Cells,
-    /// True if another build of the program wrote it, so that its cells are not reused.
-    pub(crate) other_code: bool,
+    /// The journal of another build of the program, which was put aside, so that its cells are not
+    /// reused.
+    pub(crate) aside: Option<PathBuf>,
 }
 
 impl Journal {
     /// Opens a journal to append to it, or begins a new one; `code` is the digest of the program.
     ///
-    /// The journal of another build is kept beside it as `journal.old`. A file that is no journal
-    /// is an error.
+    /// The journal of another build is put aside under the name of that build, and comes back when
+    /// that build opens the journal again. A file that is no journal is an error.
     pub(crate) fn open(path: &Path, code: &Digest) -> Result<(Self, Before)> {
+        require_regular(path)?;
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(Error::io(path))?;
         file.try_lock().map_err(|error| match error {
@@ -63,25 +65,57 @@ impl Journal {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(path))?;
         if !is_journal(&bytes) {
-            let message = "not the journal of a run; give another directory with --out";
-            return Err(Error::config(path.display(), message));
+            return Err(foreign(path));
         }
-        let (end, before) = match JournalContents::parse(&bytes) {
+        let (end, mut before) = match JournalContents::parse(&bytes) {
             Some(contents) if contents.code == *code => {
-                (contents.end, Before { cells: contents.cells, other_code: false })
+                (contents.end, Before { cells: contents.cells, aside: None })
             }
-            other => (0, Before { other_code: other.is_some(), ..Before::default() }),
+            Some(contents) if !contents.cells.is_empty() => {
+                (0, Before { cells: Cells::new(), aside: Some(put_aside(path, contents)?) })
+            }
+            _ => (0, Before::default()),
         };
-        if before.other_code {
-            let old = path.with_extension("old");
-            AtomicFile::new(&old)?.write(|file| file.write_all(&bytes).map_err(Error::io(&old)))?;
-        }
         let mut journal = Journal { path: path.to_owned(), file, synced: Instant::now() };
         journal.cut(end)?;
         if end == 0 {
             journal.write(&[&MAGIC[..], code].concat())?;
         }
+        journal.take_back(&aside_path(path, code), &mut before.cells)?;
         Ok((journal, before))
+    }
+
+    /// Appends the cells that were put aside for this build, and removes their file.
+    fn take_back(&mut self, aside: &Path, cells: &mut Cells) -> Result<()> {
+        let Some(kept) = load_aside(aside)? else { return Ok(()) };
+        for (digest, cell) in kept.cells {
+            if !cells.contains_key(&digest) {
+                self.append(&digest, &cell)?;
+                cells.insert(digest, cell);
+            }
+        }
+        self.sync()?;
+        std::fs::remove_file(aside).map_err(Error::io(aside))
+    }
+
+    /// Removes the journals of other builds whose cells are all in this one.
+    pub(crate) fn forget_others(&self) -> Result<()> {
+        let ours = JournalContents::load(&self.path)?.cells;
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        for entry in std::fs::read_dir(directory).map_err(Error::io(directory))?.flatten() {
+            let other = entry.path();
+            if other.with_extension("") != self.path.with_extension("") {
+                continue;
+            }
+            // A file that only looks like one of ours is somebody else's.
+            let Ok(Some(kept)) = load_aside(&other) else { continue };
+            if other == aside_path(&self.path, &kept.code)
+                && kept.cells.keys().all(|digest| ours.contains_key(digest))
+            {
+                std::fs::remove_file(&other).map_err(Error::io(&other))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes all records.
@@ -91,10 +125,8 @@ impl Journal {
 
     /// Appends a finished cell.
     pub(crate) fn append(&mut self, digest: &Digest, cell: &Cell) -> Result<()> {
-        let payload = postcard::to_stdvec(&(digest, cell)).map_err(Error::format("a finished cell"))?;
-        let length = u32::try_from(payload.len()).map_err(Error::format("a finished cell"))?;
         // One write: a kill in between leaves at most an incomplete last record.
-        self.write(&[&length.to_le_bytes()[..], &Sha256::digest(&payload)[..CHECK], &payload].concat())?;
+        self.write(&record_bytes(digest, cell)?)?;
         if self.synced.elapsed() < SYNC_EVERY {
             return Ok(());
         }
@@ -118,6 +150,48 @@ impl Journal {
     }
 }
 
+fn foreign(path: &Path) -> Error {
+    let message = "not the journal of a run; give another directory with --out";
+    Error::config(path.display(), message)
+}
+
+/// The file for the journal of another build: `journal.0a1b2c3d4e5f`, by the build's digest.
+fn aside_path(journal: &Path, code: &Digest) -> PathBuf {
+    journal.with_extension(hex(&code[..6]))
+}
+
+/// The journal that was put aside under this name, if there is one.
+fn load_aside(aside: &Path) -> Result<Option<JournalContents>> {
+    if !aside.is_file() {
+        return Ok(None);
+    }
+    let bytes = std::fs::read(aside).map_err(Error::io(aside))?;
+    JournalContents::parse(&bytes).map(Some).ok_or_else(|| foreign(aside))
+}
+
+/// Writes the journal of another build beside the one at `path`, with what is there of that build;
+/// returns its name.
+fn put_aside(path: &Path, contents: JournalContents) -> Result<PathBuf> {
+    let aside = aside_path(path, &contents.code);
+    let mut cells = load_aside(&aside)?.map(|kept| kept.cells).unwrap_or_default();
+    cells.extend(contents.cells);
+    let mut cells: Vec<_> = cells.into_iter().collect();
+    cells.sort_by_key(|(digest, _)| *digest);
+    let mut bytes = [&MAGIC[..], &contents.code].concat();
+    for (digest, cell) in &cells {
+        bytes.extend(record_bytes(digest, cell)?);
+    }
+    AtomicFile::regular(&aside)?.write(|file| file.write_all(&bytes).map_err(Error::io(&aside)))?;
+    Ok(aside)
+}
+
+/// The record of a finished cell.
+fn record_bytes(digest: &Digest, cell: &Cell) -> Result<Vec<u8>> {
+    let payload = postcard::to_stdvec(&(digest, cell)).map_err(Error::format("a finished cell"))?;
+    let length = u32::try_from(payload.len()).map_err(Error::format("a finished cell"))?;
+    Ok([&length.to_le_bytes()[..], &Sha256::digest(&payload)[..CHECK], &payload].concat())
+}
+
 /// True for the beginning of a journal, however short, and for an empty file.
 pub(crate) fn is_journal(bytes: &[u8]) -> bool {
     let n = bytes.len().min(MAGIC.len());
@@ -138,6 +212,7 @@ pub(crate) struct JournalContents {
 impl JournalContents {
     /// Reads a journal without opening it for writing.
     pub(crate) fn load(path: &Path) -> Result<Self> {
+        require_regular(path)?;
         let bytes = std::fs::read(path).map_err(Error::io(path))?;
         JournalContents::parse(&bytes)
             .ok_or_else(|| Error::config(path.display(), "expected the journal of a run"))
@@ -252,11 +327,52 @@ mod tests {
             "another process is writing this run; wait for it, or give another directory with --out"
         ));
         drop(journal);
-        let (_, before) = Journal::open(&path, &[8; 32]).expect("a journal");
-        assert!(before.other_code && before.cells.is_empty());
-        let old = path.with_extension("old");
-        assert_eq!(JournalContents::load(&old).expect("the old journal").cells.len(), 1);
-        std::fs::remove_file(&old).expect("a file");
+        let (journal, before) = Journal::open(&path, &[8; 32]).expect("a journal");
+        assert!(before.cells.is_empty());
+        let aside = before.aside.expect("a journal of another build");
+        assert_eq!(JournalContents::load(&aside).expect("the old journal").cells.len(), 1);
+        journal.forget_others().expect("nothing to forget");
+        assert!(aside.exists(), "its cell is nowhere else");
+        drop(journal);
+        std::fs::remove_file(&aside).expect("a file");
         std::fs::remove_file(&path).expect("a file");
+    }
+
+    #[test]
+    fn builds_in_turn_lose_no_finished_cell() {
+        let path = journal_path("turns");
+        let builds = [[7; 32], [8; 32], [9; 32]];
+        let mut finished = [Vec::new(), Vec::new(), Vec::new()];
+        for (trial, build) in (1..).zip([0, 1, 0, 2, 1, 1, 0, 2, 0]) {
+            let (mut journal, before) = Journal::open(&path, &builds[build]).expect("a journal");
+            assert_eq!(trials(&before), finished[build], "build {build} before trial {trial}");
+            journal.append(&[trial as u8; 32], &cell(trial)).expect("a record");
+            finished[build].push(trial);
+        }
+        // A build that has all cells of another makes its journal needless.
+        let (mut journal, _) = Journal::open(&path, &builds[0]).expect("a journal");
+        let asides = [1, 2].map(|build: usize| aside_path(&path, &builds[build]));
+        for &trial in &finished[1] {
+            journal.append(&[trial as u8; 32], &cell(trial)).expect("a record");
+        }
+        journal.forget_others().expect("the journals are read");
+        assert_eq!(asides.each_ref().map(|aside| aside.exists()), [false, true]);
+        asides.iter().chain([&path]).for_each(|file| drop(std::fs::remove_file(file)));
+    }
+
+    #[test]
+    fn a_file_that_only_looks_like_an_older_journal_is_left_alone() {
+        let path = journal_path("looks");
+        let (mut journal, _) = Journal::open(&path, &[7; 32]).expect("a journal");
+        journal.append(&[1; 32], &cell(1)).expect("a record");
+        let aside = aside_path(&path, &[7; 32]);
+        std::fs::write(&aside, "mine").expect("a file");
+        journal.forget_others().expect("it is none of ours");
+        drop(journal);
+        let error = Journal::open(&path, &[8; 32]).expect_err("somebody else's file").to_string();
+        assert!(error.contains("not the journal of a run"), "{error}");
+        assert_eq!(std::fs::read(&aside).expect("a file"), b"mine");
+        assert_eq!(JournalContents::load(&path).expect("a journal").cells.len(), 1);
+        [aside, path].iter().for_each(|file| std::fs::remove_file(file).expect("a file"));
     }
 }

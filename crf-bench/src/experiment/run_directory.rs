@@ -15,7 +15,7 @@ use crate::experiment::journal::{Cells, Journal, JournalContents, is_journal};
 use crate::experiment::runner::{Results, complete, open_jobs};
 use crate::experiment::shard::Shard;
 use crate::report;
-use crate::support::atomic_file::{AtomicFile, is_temporary_of};
+use crate::support::atomic_file::{AtomicFile, require_distinct, require_regular};
 
 /// The directory of a run: its journal with the finished cells, and finally its report.
 ///
@@ -24,8 +24,8 @@ use crate::support::atomic_file::{AtomicFile, is_temporary_of};
 pub(crate) struct RunDirectory {
     /// The path.
     pub(crate) path: PathBuf,
-    /// True if it had cells of another build of the program, which are in `journal.old` now.
-    pub(crate) other_code: bool,
+    /// The file with the cells of another build of the program, if there were some.
+    pub(crate) aside: Option<PathBuf>,
     journal: Journal,
     digests: Vec<Digest>,
     cells: Vec<Option<Cell>>,
@@ -42,9 +42,8 @@ impl RunDirectory {
         let digests = cell_digest::cell_digests(plan)?;
         fs::create_dir_all(path).map_err(|error| refused(path, error))?;
         let (journal, before) = Journal::open(&path.join(JOURNAL), code)?;
-        sweep(path)?;
         let cells = digests.iter().map(|digest| before.cells.get(digest).cloned()).collect();
-        Ok(RunDirectory { path: path.to_owned(), other_code: before.other_code, journal, cells, digests })
+        Ok(RunDirectory { path: path.to_owned(), aside: before.aside, journal, cells, digests })
     }
 
     /// The finished cells of a plan in a directory, without changing it.
@@ -107,6 +106,11 @@ impl RunDirectory {
         Ok(())
     }
 
+    /// Removes the journals of other builds whose cells are all finished here.
+    pub(crate) fn forget_others(&self) -> Result<()> {
+        self.journal.forget_others()
+    }
+
     /// The results of all cells, which must be finished.
     pub(crate) fn results(&self, plan: &Plan) -> Results {
         Results::new(plan, self.cells.iter().flatten().cloned().collect())
@@ -115,7 +119,7 @@ impl RunDirectory {
     /// Writes a file, or replaces an older one; the journal can make it again.
     pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<()> {
         let path = self.path.join(name);
-        AtomicFile::new(&path)?.write_soon(|file| file.write_all(contents).map_err(Error::io(&path)))
+        AtomicFile::regular(&path)?.write_soon(|file| file.write_all(contents).map_err(Error::io(&path)))
     }
 
     /// Removes a file if it exists.
@@ -166,6 +170,17 @@ impl Finished {
     }
 }
 
+/// Fails if the files of a run in a directory would be written over files that the run reads.
+///
+/// These are the `inputs` and the files that the source of the data names.
+pub(crate) fn require_apart(path: &Path, plan: &Plan, inputs: &[(&str, &Path)]) -> Result<()> {
+    let outputs: Vec<PathBuf> = report::FILES.iter().chain([&JOURNAL]).map(|name| path.join(name)).collect();
+    let outputs: Vec<(&str, &Path)> = outputs.iter().map(|output| ("--out", &**output)).collect();
+    let data = cell_digest::data_files(plan)?;
+    let data = data.iter().map(|file| ("a file of the data", &**file));
+    require_distinct(&outputs, &inputs.iter().copied().chain(data).collect::<Vec<_>>())
+}
+
 fn refused(path: &Path, why: impl Display) -> Error {
     Error::config(format!("--out {}", path.display()), why)
 }
@@ -180,20 +195,10 @@ fn require_run(path: &Path) -> Result<()> {
         return Ok(());
     }
     let mut head = Vec::new();
+    require_regular(&path.join(JOURNAL))?;
     let journal = File::open(path.join(JOURNAL)).and_then(|file| file.take(64).read_to_end(&mut head));
     match journal {
         Ok(_) if is_journal(&head) => Ok(()),
         _ => Err(refused(path, "the directory holds something else than a run's results")),
     }
-}
-
-/// Removes only temporary files of the report that an interrupted process left behind.
-fn sweep(path: &Path) -> Result<()> {
-    for entry in fs::read_dir(path).map_err(Error::io(path))?.flatten() {
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if is_file && is_temporary_of(&entry.file_name().to_string_lossy(), &report::FILES) {
-            fs::remove_file(entry.path()).map_err(Error::io(entry.path()))?;
-        }
-    }
-    Ok(())
 }

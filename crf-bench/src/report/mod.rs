@@ -22,7 +22,7 @@ use figures::{densities, paths};
 pub use pages::run::page;
 use pages::site;
 #[cfg(feature = "terminal")]
-pub(crate) use pages::site::site;
+pub(crate) use pages::site::{Site, site};
 pub use record::{Judged, Record, Sheet};
 pub use significance::Comparison;
 pub(crate) use words::{QUICK, limited, rows, used_all_iterations, word};

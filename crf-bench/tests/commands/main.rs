@@ -3,6 +3,7 @@
 mod bad_inputs;
 mod commands;
 mod constraints;
+mod defects;
 mod early_stop;
 mod infer;
 mod model_file;
@@ -12,4 +13,5 @@ mod selection;
 mod show;
 mod template_file;
 mod tune;
+mod untouched;
 mod workbench;

@@ -107,3 +107,82 @@ fn a_training_that_fails_leaves_the_last_trace() {
     assert!(fs::read(place.join("trace.jsonl")).expect("a file").starts_with(b"{"));
     assert!(!entries(&place).iter().any(|(path, _)| path.to_string_lossy().contains("/.")));
 }
+
+#[test]
+fn standard_input_and_output_are_known_by_their_files() {
+    let place = place("redirected");
+    let open =
+        |name: &str| fs::OpenOptions::new().read(true).append(true).open(place.join(name)).expect("a file");
+    let run = |line: &str, input: Option<&str>, output: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crf"));
+        command.current_dir(&place).args(line.split_whitespace());
+        input.map(|input| command.stdin(open(input)));
+        output.map(|output| command.stdout(open(output)));
+        command.output().expect("the program runs")
+    };
+    let trained = run(&format!("{TRAIN} train.crfsuite --model m.crf"), None, None);
+    assert!(trained.status.success());
+    let before = entries(&place);
+    for (line, input, output, said) in [
+        (
+            format!("{TRAIN} - --model train.crfsuite"),
+            Some("train.crfsuite"),
+            None,
+            "which is the training data",
+        ),
+        ("tag --model m.crf train.crfsuite".to_owned(), None, Some("train.crfsuite"), "which is the data"),
+        ("tag --model m.crf".to_owned(), Some("hard.link"), Some("train.crfsuite"), "which is the data"),
+        ("tag --model m.crf holdout.crfsuite".to_owned(), None, Some("m.crf"), "which is the model"),
+        ("infer train.crfsuite".to_owned(), None, Some("train.crfsuite"), "which is the graphs"),
+        (
+            "convert --from crfsuite --to jsonl train.crfsuite".to_owned(),
+            None,
+            Some("train.crfsuite"),
+            "which is the input",
+        ),
+    ] {
+        let answer = run(&line, input, output);
+        let error = String::from_utf8_lossy(&answer.stderr).into_owned();
+        assert!(error.contains(said), "{line}: {error}");
+        assert_eq!(answer.status.code(), Some(2), "{line}");
+        assert_eq!(entries(&place), before, "{line}");
+    }
+    // What a shell opened to append is appended to.
+    fs::write(place.join("log"), "before\n").expect("a file");
+    let answer = run("convert --from crfsuite --to crfsuite train.crfsuite /dev/stdout", None, Some("log"));
+    assert!(answer.status.success(), "{answer:?}");
+    assert!(fs::read(place.join("log")).expect("a file").starts_with(b"before\n"));
+}
+
+#[test]
+fn drafts_of_killed_processes_are_swept_and_those_in_use_are_not() {
+    let place = place("stale-drafts");
+    let drafts = [".m.crf.1", ".m.crf.99999", ".m.crf.backup", ".m.crf.0x1", ".n.crf.1", ".m.crf.007"];
+    drafts.iter().for_each(|draft| fs::write(place.join(draft), "a draft").expect("a file"));
+    let held = fs::File::options().write(true).open(place.join(".m.crf.99999")).expect("a file");
+    held.lock().expect("a lock");
+    crf(&place, &format!("{TRAIN} train.crfsuite --model m.crf")).assert().success();
+    let left: Vec<&str> = drafts.into_iter().filter(|draft| place.join(draft).exists()).collect();
+    assert_eq!(left, [".m.crf.99999", ".m.crf.backup", ".m.crf.0x1", ".n.crf.1", ".m.crf.007"]);
+}
+
+#[test]
+fn a_new_file_in_the_memory_of_the_system_is_an_ordinary_file() {
+    let place = place("dev-shm");
+    let target = format!("/dev/shm/crf-test-{}.crf", std::process::id());
+    if Path::new("/dev/shm").is_dir() {
+        crf(&place, &format!("{TRAIN} train.crfsuite --model {target}")).assert().success();
+        assert!(fs::read(&target).expect("a model").starts_with(b"CRFMODEL"));
+        fs::remove_file(&target).expect("a file");
+    }
+}
+
+#[test]
+fn the_summary_counts_the_bytes_that_a_pipe_took() {
+    let place = place("counted");
+    crf(&place, &format!("{TRAIN} train.crfsuite --model m.crf")).assert().success();
+    let bytes = fs::metadata(place.join("m.crf")).expect("a model").len();
+    let output = crf(&place, &format!("{TRAIN} train.crfsuite --model /dev/null")).output().expect("runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains(&format!("/dev/null, {bytes} bytes")), "{said}");
+}

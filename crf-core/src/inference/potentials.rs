@@ -26,9 +26,61 @@ pub struct Tables<'a> {
     pub starts: &'a [usize],
     /// Table that each edge uses.
     pub of_edge: EdgeTables<'a>,
-    /// Version: two sets of tables with one version hold the same numbers, so a kernel can cache
-    /// what it computed from them.
-    pub version: u64,
+    /// Relation of the edges that use each table; empty if all edges are of the first relation.
+    pub relations: &'a [u16],
+    /// Version of the values.
+    pub version: TableVersion,
+}
+
+/// Version of the values of a set of tables.
+///
+/// Two sets of tables with one version hold the same numbers, so a kernel can cache what it
+/// computed from them. What every inference asks of the numbers first is found when the version is
+/// made, so that no sequence pays for the tables of the others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableVersion {
+    number: u64,
+    forbids: bool, // some value may be −∞
+    is_bad: bool,  // some value may be NaN or +∞
+}
+
+impl TableVersion {
+    /// New version, which no other set of tables has, of the given values of all tables.
+    pub fn of(values: &[f64]) -> Self {
+        TableVersion::default().after(values)
+    }
+
+    /// New version after a change of some values, given their new numbers.
+    ///
+    /// What the values could hold before counts as possible still.
+    pub fn after(self, changed: &[f64]) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // A fold without an early end is compiled to vector instructions.
+        if changed.iter().fold(true, |finite, x| finite & x.is_finite()) {
+            return TableVersion { number, ..self };
+        }
+        TableVersion {
+            number,
+            forbids: self.forbids || changed.contains(&f64::NEG_INFINITY),
+            is_bad: self.is_bad || changed.iter().any(is_bad),
+        }
+    }
+
+    /// True if some value may be −∞, and so forbid a pair of labels.
+    pub fn may_forbid(&self) -> bool {
+        self.forbids
+    }
+
+    /// True if some value may be NaN or +∞.
+    pub fn may_be_bad(&self) -> bool {
+        self.is_bad
+    }
+}
+
+/// True for a value that no potential may have.
+fn is_bad(x: &f64) -> bool {
+    x.is_nan() || *x == f64::INFINITY
 }
 
 /// Assignment of tables to edges.
@@ -52,12 +104,6 @@ impl EdgeTables<'_> {
 }
 
 impl<'a> Tables<'a> {
-    /// New version that no other set of tables has.
-    pub fn new_version() -> u64 {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    }
-
     /// Table of edge `e`.
     #[inline]
     pub fn of(&self, e: usize) -> &'a [f64] {
@@ -90,6 +136,12 @@ impl<'a> Potentials<'a> {
             if range.is_none_or(|(&start, &end)| end > tables.values.len() || start + want != end) {
                 return Err(Error::data(format!(
                     "edge {e} needs a table of {want} numbers, table {table} is not one"
+                )));
+            }
+            if !tables.relations.is_empty() && tables.relations.get(table) != Some(&shape.relation(e)) {
+                return Err(Error::data(format!(
+                    "edge {e} is of relation {}, table {table} is for another one",
+                    shape.relation(e)
                 )));
             }
             if matches!((shape, tables.of_edge), (Shape::Chain { .. }, EdgeTables::Shared)) {
@@ -147,18 +199,32 @@ impl<'a> Potentials<'a> {
             let (u, v) = self.shape.ends(e);
             self.tables.of(e)[labels[u] as usize * self.shape.card(v) + labels[v] as usize]
         });
-        node.sum::<f64>() + edge.sum::<f64>()
+        // The sum of no numbers is −0.
+        0.0 + node.sum::<f64>() + edge.sum::<f64>()
+    }
+
+    /// Returns an error if a potential is NaN or +∞; reads the tables only if one may be.
+    pub fn check_finite(&self) -> Result<()> {
+        if self.tables.version.may_be_bad() || self.node.iter().any(is_bad) {
+            // A table that no edge uses may hold any number.
+            return self.find_bad().map_or(Ok(()), |bad| Err(Error::NotFinite(bad)));
+        }
+        Ok(())
+    }
+
+    /// True if some potential may be −∞, and so forbid a label or a pair of labels.
+    pub fn may_forbid(&self) -> bool {
+        self.tables.version.may_forbid() || self.node.contains(&f64::NEG_INFINITY)
     }
 
     /// Describes the first potential that is NaN or +∞, if there is one.
     pub fn find_bad(&self) -> Option<String> {
-        let bad = |x: &f64| x.is_nan() || *x == f64::INFINITY;
-        if let Some(at) = self.node.iter().position(bad) {
+        if let Some(at) = self.node.iter().position(is_bad) {
             let n = (0..self.shape.n_nodes()).rfind(|&n| self.shape.node_offset(n) <= at).unwrap_or(0);
             return Some(format!("potential {} of position {}", self.node[at], n + 1));
         }
         (0..self.shape.n_edges()).find_map(|e| {
-            let bad = self.tables.of(e).iter().find(|x| bad(x))?;
+            let bad = self.tables.of(e).iter().find(|x| is_bad(x))?;
             Some(format!("potential {bad} on the edge into position {}", self.shape.ends(e).1 + 1))
         })
     }
@@ -175,6 +241,7 @@ pub struct OwnedPotentials {
     /// Table of each edge; empty if all use the first.
     pub of_edge: Vec<u32>,
     starts: Vec<usize>,
+    relations: Vec<u16>, // [tables], or empty if all edges are of the first relation
 }
 
 #[derive(Debug, Clone)]
@@ -197,7 +264,8 @@ impl OwnedPotentials {
     pub fn chain(len: usize, labels: usize, node: Vec<f64>, tables: Vec<f64>, of_edge: Vec<u32>) -> Self {
         let size = labels * labels;
         let starts = (0..=tables.len() / size).map(|k| k * size).collect();
-        OwnedPotentials { shape: OwnedShape::Chain { len, labels }, node, tables, of_edge, starts }
+        let shape = OwnedShape::Chain { len, labels };
+        OwnedPotentials { shape, node, tables, of_edge, starts, relations: Vec::new() }
     }
 
     /// Chain with potentials drawn uniformly between `-scale` and `scale`.
@@ -212,7 +280,8 @@ impl OwnedPotentials {
 
     /// Graph with tables of any sizes; an empty `of_edge` means that all edges use the one table.
     ///
-    /// Sizes that do not match the graph, NaN and +∞ are errors.
+    /// Sizes that do not match the graph, NaN and +∞ are errors, and so is a table for edges of two
+    /// relations.
     pub fn graph<T: AsRef<[f64]>>(
         graph: Graph,
         node: Vec<f64>,
@@ -220,8 +289,19 @@ impl OwnedPotentials {
         of_edge: Vec<u32>,
     ) -> Result<Self> {
         let starts = offsets(tables.iter().map(|table| table.as_ref().len()));
+        let mut relations = Vec::new();
+        if graph.edges().iter().any(|edge| edge.relation > 0) {
+            relations.resize(tables.len(), 0);
+            for (e, edge) in graph.edges().iter().enumerate() {
+                let table = of_edge.get(e).map_or(0, |&table| table as usize);
+                if let Some(relation) = relations.get_mut(table) {
+                    *relation = edge.relation;
+                }
+            }
+        }
         let tables = tables.iter().flat_map(|table| table.as_ref()).copied().collect();
-        let mut owned = OwnedPotentials { shape: OwnedShape::Graph(graph), node, tables, of_edge, starts };
+        let shape = OwnedShape::Graph(graph);
+        let mut owned = OwnedPotentials { shape, node, tables, of_edge, starts, relations };
         match owned.try_view()?.find_bad() {
             Some(bad) => Err(Error::NotFinite(bad)),
             None => Ok(owned),
@@ -244,8 +324,9 @@ impl OwnedPotentials {
     fn try_view(&mut self) -> Result<Potentials<'_>> {
         let of_edge =
             if self.of_edge.is_empty() { EdgeTables::Shared } else { EdgeTables::Each(&self.of_edge) };
-        let version = Tables::new_version();
-        let tables = Tables { values: &self.tables, starts: &self.starts, of_edge, version };
+        let (values, starts) = (&self.tables, &self.starts);
+        let version = TableVersion::of(values);
+        let tables = Tables { values, starts, of_edge, relations: &self.relations, version };
         Potentials::new(self.shape.view(), &mut self.node, tables)
     }
 }

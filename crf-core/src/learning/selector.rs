@@ -15,6 +15,11 @@ pub trait Selector: Debug + Send + Sync {
     fn keeps_all(&self) -> bool {
         false
     }
+    /// True if the path has one candidate at most, which nothing is compared with; the caller then
+    /// takes the first.
+    fn proposes_one(&self) -> bool {
+        self.keeps_all()
+    }
     /// Calls `emit` with one candidate after the other, small to large, until told to stop.
     ///
     /// Candidates are passed on, not stored: a path over a million features never holds two of

@@ -1,12 +1,16 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::Seed;
+use crate::data::alphabet::Label;
+use crate::data::dataset::Dataset;
+use crate::error::{Error, Result};
 use crate::evaluation::metric::Metric as _;
 use crate::evaluation::metrics::ErrorRate;
 use crate::evaluation::predict::Decode;
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
+use crate::features::units::{feature_units, warn_of_units};
 use crate::inference::answers::Stop;
 use crate::learning::learner::{FitContext, Learner, Problem};
 use crate::learning::selector::{Candidate, Selector};
@@ -31,6 +35,8 @@ pub struct Chosen {
     pub stop: Stop,
     /// True if the learner took part: some candidate came without weights and was trained.
     pub by_learner: bool,
+    /// Number of training sequences that were set aside in place of validation data.
+    pub set_aside: usize,
 }
 
 /// Candidate that took part in a choice.
@@ -40,15 +46,20 @@ pub struct TriedCandidate {
     pub features: usize,
     /// Selector's objective on the training data, if it has one.
     pub objective: Option<f64>,
-    /// Score by which candidates were compared; lower is better.
-    pub score: f64,
+    /// Error on the validation data, by which candidates were compared; `None` if there was no
+    /// other candidate to compare it with.
+    pub score: Option<f64>,
     /// Seconds of selection until the candidate was found.
     pub seconds: f64,
 }
 
-/// Chooses among the candidates of a path by their error on the problem's validation data. Without
-/// validation data, the selector's objective decides or, if it has none, the error on the training
-/// data. Of equal candidates the smallest wins.
+/// Chooses among the candidates of a path by their error on the problem's validation data. Of equal
+/// candidates the smallest wins.
+///
+/// Without validation data, a fifth of the labelled training sequences, drawn by the seed of the
+/// run, is set aside for the choice, and the selector sees the rest. The objective cannot choose:
+/// it falls from candidate to candidate, as does the error on the data that the path was made of.
+/// A selector that proposes one candidate sees all sequences.
 ///
 /// Candidates without weights are trained by `learner`, each from the weights of the one before.
 pub fn choose(
@@ -85,19 +96,43 @@ fn choose_observed(
     mut observer: Option<&mut CandidateObserver<'_>>,
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
+    let proposes_one = selector.proposes_one();
+    if !proposes_one {
+        warn_of_units(problem.map, &feature_units(problem.map, problem.train));
+    }
+    let parts = match problem.valid {
+        None if !proposes_one => {
+            let set_aside = draw(problem.train.data(), selector, &run.seed.child("set aside"))?;
+            Some(split(problem.train, &set_aside))
+        }
+        _ => None,
+    };
+    let set_aside = parts.as_ref().map_or(0, |[_, valid]| valid.len());
+    let split_problem;
+    let problem = match &parts {
+        None => problem,
+        Some([train, valid]) => {
+            tracing::warn!(
+                "there are no holdout data: `{}` chooses by {set_aside} of {} training sequences, drawn by the seed",
+                selector.typetag_name(),
+                problem.train.len(),
+            );
+            split_problem = Problem { train, valid: Some(valid), ..*problem };
+            &split_problem
+        }
+    };
     let mut tried: Vec<TriedCandidate> = Vec::new();
-    let mut best: Option<(usize, Vec<usize>, Option<LogLinear>)> = None;
+    let mut best: Option<(f64, usize, Vec<usize>, Option<LogLinear>)> = None;
     let mut by_learner = false;
     let mut warm_start = WarmStart::default();
     let stop = selector.path(problem, run, &mut |candidate: Candidate<'_>| {
         let Candidate { features, weights, objective, seconds } = candidate;
         let map = Arc::new(problem.map.narrow_to(features));
         let model = weights.map(|weights| LogLinear::new(map.clone(), weights.to_vec())).transpose()?;
-        let by_objective = objective.filter(|_| problem.valid.is_none());
         let mut trained = None;
         let shown: Option<&dyn Model> = match &model {
             Some(model) => Some(model),
-            None if by_objective.is_some() && observer.is_none() => None,
+            None if proposes_one && observer.is_none() => None,
             None => {
                 let start = warm_start.carry_over(features, &map)?;
                 let start = start.as_ref().map(|model| model as &dyn Model);
@@ -110,23 +145,23 @@ fn choose_observed(
                 Some(&**trained.insert(fit.model))
             }
         };
-        let score = match (by_objective, shown) {
-            (Some(objective), _) => objective,
-            (None, Some(shown)) => problem.error(shown, problem.valid.unwrap_or(problem.train), decode)?,
-            (None, None) => unreachable!("only candidates that are compared by objective have no model"),
+        let score = match (shown, problem.valid) {
+            (Some(shown), Some(valid)) => Some(problem.error(shown, valid, decode)?),
+            _ => None,
         };
         let tried_candidate = TriedCandidate { features: features.len(), objective, score, seconds };
         if let (Some(observer), Some(shown)) = (&mut observer, shown) {
             observer(&tried_candidate, shown)?;
         }
-        if best.as_ref().is_none_or(|(index, ..)| score < tried[*index].score) {
-            best = Some((tried.len(), features.to_vec(), model));
+        let score = score.unwrap_or(f64::INFINITY);
+        if best.as_ref().is_none_or(|(lowest, ..)| score.total_cmp(lowest).is_lt()) {
+            best = Some((score, tried.len(), features.to_vec(), model));
         }
         tried.push(tried_candidate);
-        Ok(ControlFlow::Continue(()))
+        Ok(if proposes_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     let (best, features, model) = match best {
-        Some((best, features, model)) => (Some(best), features, model),
+        Some((_, best, features, model)) => (Some(best), features, model),
         // A model without features has no weights to find.
         None => {
             let map = Arc::new(problem.map.narrow_to(&[]));
@@ -135,7 +170,45 @@ fn choose_observed(
     };
     let narrowed = || Arc::new(problem.map.narrow_to(&features));
     let map = model.as_ref().map_or_else(narrowed, |model| model.map().clone());
-    Ok(Chosen { features, map, model, tried, best, stop, by_learner })
+    tracing::info!(
+        candidates = tried.len(),
+        features = features.len(),
+        of = problem.map.len(),
+        %stop,
+        "selected by `{}`",
+        selector.typetag_name(),
+    );
+    Ok(Chosen { features, map, model, tried, best, stop, by_learner, set_aside })
+}
+
+/// One in this many labelled training sequences is set aside where there are no validation data.
+const ONE_IN: usize = 5;
+
+/// Draws the training sequences that take the place of validation data, ascending; an error if
+/// there are too few of them.
+fn draw(data: &Dataset, selector: &dyn Selector, seed: &Seed) -> Result<Vec<usize>> {
+    let is_known = |&label: &Label| !Dataset::is_foreign(label);
+    let tells =
+        |&i: &usize| data.weight(i) > 0.0 && data.labels()[data.range(i)].iter().flatten().any(is_known);
+    let mut sequences: Vec<usize> = data.shuffled(seed).into_iter().filter(tells).collect();
+    let n = sequences.len();
+    if n < ONE_IN {
+        let tag = selector.typetag_name();
+        return Err(Error::data(format!(
+            "there are no holdout data by which to choose among the candidates of `{tag}`, and {n} labelled \
+             sequences are too few to set a fifth aside: give holdout data, or take the last candidate by \
+             {{ type = \"last\", of = \"{tag}\" }}"
+        )));
+    }
+    sequences.truncate(n / ONE_IN);
+    sequences.sort_unstable();
+    Ok(sequences)
+}
+
+/// The sequences that are not set aside, and those that are.
+fn split(train: &EncodedDataset, set_aside: &[usize]) -> [EncodedDataset; 2] {
+    let rest: Vec<usize> = (0..train.len()).filter(|i| set_aside.binary_search(i).is_err()).collect();
+    [train.subset(&rest), train.subset(set_aside)]
 }
 
 /// Weights of the candidate that was trained last, to start the next one from.

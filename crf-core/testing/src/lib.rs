@@ -6,7 +6,7 @@
 //!
 //! Start with `problems.rs` (learning problems), `datasets.rs` (data of every sort) or `graphs.rs`
 //! (potentials on graphs, and all that an inference answers about them); `runs.rs` trains and
-//! evaluates; `cases.rs` says how many cases a property test draws.
+//! evaluates; `cases.rs` says how many cases a property test draws; `warnings.rs` listens.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -15,8 +15,10 @@ pub mod datasets;
 pub mod graphs;
 pub mod problems;
 pub mod runs;
+mod warnings;
 
 pub use cases::cases;
+pub use warnings::warnings;
 
 /// True if two numbers agree to nine digits.
 pub fn close(got: f64, want: f64) -> bool {

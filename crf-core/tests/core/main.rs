@@ -4,4 +4,5 @@
 mod data;
 mod evaluation;
 mod features;
+mod inference;
 mod models;

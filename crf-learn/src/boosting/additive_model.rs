@@ -140,8 +140,7 @@ impl Model for AdditiveModel {
         if x.data().schema() != self.map.schema() {
             return Err(Error::data("the model was made for other channels or labels than the data have"));
         }
-        let mut tables = RelationTables::new(&self.map);
-        tables.values = self.tables.concat();
+        let tables = RelationTables::with_values(&self.map, self.tables.concat());
         let default = (0..self.attributes.len()).map(|a| self.attributes.default_bin(a)).collect();
         Ok(Box::new(BoundAdditive { model: self, x, tables, relations: relations(x), default }))
     }

@@ -1,6 +1,6 @@
 use crf_core::{
     EdgeTables, EncodedDataset, Error, FeatureMap, Inference, Label, Messages, Potentials, Result, Scratch,
-    Shape, Tables,
+    Shape, TableVersion, Tables,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ use crate::objectives::pseudo_likelihood::log_loss;
 pub(crate) struct RelationTables {
     pub(crate) values: Vec<f64>,   // relation by relation
     pub(crate) starts: Vec<usize>, // [relations + 1]
-    version: u64,
+    relations: Vec<u16>,           // of each table, that is, 0, 1, …
+    version: TableVersion,
 }
 
 impl RelationTables {
@@ -27,7 +28,14 @@ impl RelationTables {
             let (rows, columns) = schema.table_shape(relation as u16);
             starts.push(starts[relation] + rows * columns);
         }
-        RelationTables { values: vec![0.0; starts[starts.len() - 1]], starts, version: Tables::new_version() }
+        let values = vec![0.0; starts[starts.len() - 1]];
+        let relations = (0..schema.relations().len() as u16).collect();
+        RelationTables { version: TableVersion::of(&values), values, starts, relations }
+    }
+
+    /// Tables of the given scores, relation by relation.
+    pub(crate) fn with_values(map: &FeatureMap, values: Vec<f64>) -> Self {
+        RelationTables { version: TableVersion::of(&values), values, ..RelationTables::new(map) }
     }
 
     /// Adds a weak learner that looks at neighbours; its values are ordered by the label of the
@@ -40,13 +48,14 @@ impl RelationTables {
                 table[if head { d * n + k } else { k * outcomes + d }] += values[d * n + k];
             }
         }
-        self.version = Tables::new_version();
+        self.version = TableVersion::of(&self.values);
     }
 
     /// Tables of a sequence whose edges have the given relations.
     pub(crate) fn tables<'a>(&'a self, relations: &'a [u32]) -> Tables<'a> {
         let of_edge = if self.starts.len() > 2 { EdgeTables::Each(relations) } else { EdgeTables::Shared };
-        Tables { values: &self.values, starts: &self.starts, of_edge, version: self.version }
+        let RelationTables { values, starts, relations, version } = self;
+        Tables { values, starts, of_edge, relations, version: *version }
     }
 }
 

@@ -1,6 +1,6 @@
 use crf_core::{
     Beliefs, EdgeBeliefs, EdgeTables, Fit, FitContext, Iteration, Label, Learner, Model, Potentials, Problem,
-    Result, Scratch, Shape, Stop, Tables, Trace, require,
+    Result, Scratch, Shape, Stop, TableVersion, Tables, Trace, require,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -192,9 +192,14 @@ impl<'a> Chains<'a> {
     /// order of the sequences.
     fn sum(&mut self, model: &HmmModel, edit: impl Fn(&mut Chain) + Sync) -> Result<f64> {
         let (inference, labels) = (self.problem.inference, model.start.len());
-        let (starts, version) = ([0, labels * labels], Tables::new_version());
-        let tables =
-            Tables { values: &model.transition, starts: &starts, of_edge: EdgeTables::Shared, version };
+        let (starts, version) = ([0, labels * labels], TableVersion::of(&model.transition));
+        let tables = Tables {
+            values: &model.transition,
+            starts: &starts,
+            of_edge: EdgeTables::Shared,
+            relations: &[],
+            version,
+        };
         let each = self.chains.par_iter_mut().map(|chain| {
             chain.moved.copy_from_slice(&chain.node);
             edit(chain);

@@ -43,7 +43,7 @@ impl Optimizer for Lbfgs {
 
     fn start(&self, f: &dyn CostFunction, _seed: &Seed) -> Result<Box<dyn OptimizerState>> {
         let memory = self.memory.unwrap_or_else(|| affordable_memory(f.work(), f.dim()));
-        Ok(Box::new(QuasiNewton::new(memory, self.evaluations_per_step, f.dim())))
+        Ok(Box::new(QuasiNewton::new(memory, self.evaluations_per_step, f.dim())?))
     }
 }
 
@@ -71,9 +71,7 @@ impl OptimizerState for QuasiNewton {
     fn step(&mut self, f: &mut dyn CostFunction, point: &mut Point) -> Result<bool> {
         loop {
             let slope = -self.set_direction(point, &point.gradient);
-            // Without history the direction is the gradient, and the first step has length 1.
-            let first = if self.history.is_empty() { (-slope).sqrt().recip() } else { 1.0 };
-            if slope < 0.0 && self.search(f, point, slope, first)? {
+            if slope < 0.0 && self.search(f, point, slope)? {
                 self.accept(point);
                 return Ok(true);
             }
@@ -91,10 +89,10 @@ impl QuasiNewton {
     /// short; leaves it in `trial`.
     ///
     /// Bracketing as Lewis & Overton (2013), with cubic interpolation inside the bracket.
-    fn search(&mut self, f: &mut dyn CostFunction, point: &Point, slope: f64, first: f64) -> Result<bool> {
+    fn search(&mut self, f: &mut dyn CostFunction, point: &Point, slope: f64) -> Result<bool> {
         let mut low = (0.0, point.value, slope);
         let mut high = (f64::INFINITY, 0.0, 0.0);
-        let mut step = first;
+        let mut step = 1.0;
         for evaluation in 1..=self.evaluations {
             let trial = &mut self.trial;
             self.passes.update(&mut trial.w, |start, trial| {
@@ -137,7 +135,7 @@ pub(crate) fn is_sufficient_decrease(from: f64, to: f64, expected: f64, slopes: 
 /// value, slope).
 pub(crate) fn next_step(step: f64, low: (f64, f64, f64), high: (f64, f64, f64)) -> Option<f64> {
     let next = if high.0 == f64::INFINITY { 2.0 * step } else { cubic_minimum(low, high) };
-    (next > 1e-20 && next != low.0 && next != high.0).then_some(next)
+    (next > 0.0 && next != low.0 && next != high.0).then_some(next)
 }
 
 /// Minimum of the cubic through two points with their slopes, kept away from the ends of the
@@ -149,4 +147,111 @@ fn cubic_minimum(low: (f64, f64, f64), high: (f64, f64, f64)) -> f64 {
     let part = (root + d - low.2) / (high.2 - low.2 + 2.0 * root);
     // A NaN (no minimum, or an infinite end) halves the bracket.
     low.0 + width * if part.is_finite() { part.clamp(0.1, 0.9) } else { 0.5 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use crf_core::{FitContext, Stop, Trace};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::optimizers::optimizer::{PenaltyFactor, StopRule, minimise};
+
+    /// Σ c_k (w_k − 1)² / 2.
+    struct Quadratic {
+        curvature: Vec<f64>,
+        evaluations: u32,
+    }
+
+    impl CostFunction for Quadratic {
+        fn dim(&self) -> usize {
+            self.curvature.len()
+        }
+
+        fn l1(&self) -> PenaltyFactor<'_> {
+            PenaltyFactor { of_all: 0.0, spared: &[] }
+        }
+
+        fn l2(&self) -> PenaltyFactor<'_> {
+            PenaltyFactor { of_all: 0.0, spared: &[] }
+        }
+
+        fn n_items(&self) -> Option<usize> {
+            None
+        }
+
+        fn work(&self) -> usize {
+            0
+        }
+
+        fn evaluations(&self) -> u32 {
+            self.evaluations
+        }
+
+        fn evaluate(&mut self, point: &mut Point) -> Result<()> {
+            self.evaluations += 1;
+            let distance = |w: &f64| w - 1.0;
+            point.value =
+                self.curvature.iter().zip(&point.w).map(|(c, w)| 0.5 * c * distance(w).powi(2)).sum();
+            for ((slope, c), w) in point.gradient.iter_mut().zip(&self.curvature).zip(&point.w) {
+                *slope = c * distance(w);
+            }
+            point.gradient_norm = point.gradient.iter().map(|slope| slope * slope).sum::<f64>().sqrt();
+            point.length = point.w.iter().map(|w| w * w).sum::<f64>().sqrt();
+            Ok(())
+        }
+
+        fn evaluate_some(&mut self, _: &[usize], _: &[f64], _: &mut [f64]) -> Result<()> {
+            unreachable!("it is no sum")
+        }
+    }
+
+    fn minimum(curvature: Vec<f64>, rule: &StopRule) -> (Vec<f64>, Trace) {
+        let mut w = vec![0.0; curvature.len()];
+        let mut f = Quadratic { curvature, evaluations: 0 };
+        let mut go_on = |_: &_| ControlFlow::Continue(());
+        let mut run = FitContext::new(Seed::new(1), &mut go_on);
+        let trace = minimise(&mut f, &mut w, &Lbfgs::default(), rule, None, Vec::new(), &mut run).unwrap();
+        (w, trace)
+    }
+
+    #[test]
+    fn steps_of_great_curvature_are_remembered() {
+        // A column of 922², as readings of a sensor are, gives 1,800 rows such a curvature.
+        let rule = StopRule { iterations: 60, delta: 0.0, ..StopRule::default() };
+        let (w, trace) = minimum(vec![1e15, 1e16, 1e18, 1e20], &rule);
+        assert!(w.iter().all(|w| (w - 1.0).abs() < 1e-3), "{w:?} after {:?}", trace.iterations.last());
+        assert_ne!(trace.stop, Stop::Budget);
+    }
+
+    #[test]
+    fn a_plateau_with_a_large_gradient_is_said_to_be_none() {
+        // Falls by less than 90 % an iteration are called a plateau here, and are no minimum.
+        let early = StopRule { delta: 9.0, period: 1, ..StopRule::default() };
+        for (rule, said) in [(StopRule { tolerance: 0.0, ..StopRule::default() }, 0), (early, 1)] {
+            let curvature = vec![1.0, 3.0, 1e2, 1e4];
+            let ((_, trace), warnings) = crf_testing::warnings(|| minimum(curvature, &rule));
+            let about = warnings.iter().filter(|text| text.starts_with("the objective hardly falls, but"));
+            assert_eq!(about.count(), said, "{warnings:?} {:?}", trace.iterations.last());
+            assert!(said == 0 || trace.stop == Stop::Plateau);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(crf_testing::cases(50))]
+
+        #[test]
+        fn the_unit_of_the_objective_changes_no_step(
+            logs in proptest::collection::vec(-3.0..3.0_f64, 1..12),
+            unit in -60..60_i32,
+        ) {
+            let rule = StopRule { iterations: 12, delta: 0.0, tolerance: 0.0, ..StopRule::default() };
+            let curvature = |unit: f64| logs.iter().map(|log| unit * log.exp()).collect::<Vec<f64>>();
+            let (once, _) = minimum(curvature(1.0), &rule);
+            let (scaled, _) = minimum(curvature(2.0_f64.powi(unit)), &rule);
+            prop_assert_eq!(once, scaled);
+        }
+    }
 }

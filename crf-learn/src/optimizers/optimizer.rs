@@ -122,6 +122,10 @@ impl StopRule {
     }
 }
 
+/// Norm of the gradient on a plateau, as a part of that at weights of zero, from which on it says
+/// that the steps are bad rather than that the minimum is near.
+const STEEP: f64 = 1e-3;
+
 /// Minimises `f` from `w`, step by step, until a rule or `early_stopping` says stop. `w` ends as
 /// the best weights found: with early stopping those that did best on the validation data. The
 /// trace continues the iterations `before`.
@@ -160,14 +164,17 @@ pub fn run_steps(
     run: &mut FitContext<'_>,
 ) -> Result<Trace> {
     let (mut iterations, evaluations) = before;
-    if !(point.value.is_finite() && point.gradient_norm.is_finite()) {
-        return Err(Error::NotFinite(format!(
-            "the objective at the starting weights is {}; scale the features",
-            point.value
-        )));
+    for (what, number) in [("objective", point.value), ("norm of the gradient", point.gradient_norm)] {
+        if !number.is_finite() {
+            let message = format!("the {what} at the starting weights is {number}; scale the features");
+            return Err(Error::NotFinite(message));
+        }
     }
     let n_before = iterations.len();
-    let mut past = VecDeque::with_capacity(rule.period as usize + 1);
+    // A gradient at other weights may be small already.
+    let first_norm = if point.length == 0.0 { point.gradient_norm } else { f64::INFINITY };
+    // Of the last iterations; a long period must not take memory that may never be used.
+    let mut past = VecDeque::new();
     let stop = loop {
         if let Some(record) = iterations[n_before..].last_mut() {
             record.gradient_norm = point.gradient_norm;
@@ -191,6 +198,13 @@ pub fn run_steps(
                 break Stop::NoProgress;
             }
             if fell < rule.delta * point.value.abs() {
+                if point.gradient_norm > STEEP * first_norm {
+                    tracing::warn!(
+                        "the objective hardly falls, but its gradient has a norm of {:.1e} after {first_norm:.1e} at the \
+                         start: the minimum may be far; scale the features, or train longer with `stop.delta = 0`",
+                        point.gradient_norm
+                    );
+                }
                 break Stop::Plateau;
             }
         }

@@ -37,7 +37,7 @@ impl Optimizer for OwlQn {
     }
 
     fn start(&self, f: &dyn CostFunction, _seed: &Seed) -> Result<Box<dyn OptimizerState>> {
-        let quasi_newton = QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim());
+        let quasi_newton = QuasiNewton::new(self.memory, self.evaluations_per_step, f.dim())?;
         Ok(Box::new(OwlQnState { quasi_newton, pseudo: vec![0.0; f.dim()] }))
     }
 }
@@ -57,15 +57,14 @@ impl OptimizerState for OwlQnState {
                 }
                 [0.0; 4]
             });
-            let product = self.quasi_newton.set_direction(point, &self.pseudo);
+            self.quasi_newton.set_direction(point, &self.pseudo);
             for (d, pseudo) in self.quasi_newton.direction.iter_mut().zip(&self.pseudo) {
                 // Only moves against the pseudo-gradient are sure to lower the objective.
                 if f64::from(*d) * pseudo <= 0.0 {
                     *d = 0.0;
                 }
             }
-            let first = if self.quasi_newton.history.is_empty() { product.sqrt().recip() } else { 1.0 };
-            if self.search(f, point, first)? {
+            if self.search(f, point)? {
                 self.quasi_newton.accept(point);
                 return Ok(true);
             }
@@ -79,8 +78,8 @@ impl OptimizerState for OwlQnState {
 
 impl OwlQnState {
     /// Halves the step until the objective falls enough; leaves the point in `trial`.
-    fn search(&mut self, f: &mut dyn CostFunction, point: &Point, first: f64) -> Result<bool> {
-        let mut step = first;
+    fn search(&mut self, f: &mut dyn CostFunction, point: &Point) -> Result<bool> {
+        let mut step = 1.0;
         for _ in 0..self.quasi_newton.evaluations {
             let trial = &mut self.quasi_newton.trial;
             let (l1, pseudo, direction) = (f.l1(), &self.pseudo, &self.quasi_newton.direction);

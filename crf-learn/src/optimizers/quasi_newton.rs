@@ -1,5 +1,5 @@
 use crf_core::simd::{Kernel, dispatch, fma};
-use crf_core::{Result, require};
+use crf_core::{Result, require, require_memory};
 use rayon::prelude::*;
 
 use crate::optimizers::optimizer::Point;
@@ -21,15 +21,19 @@ pub(crate) struct QuasiNewton {
 }
 
 impl QuasiNewton {
-    pub(crate) fn new(memory: u32, evaluations: u32, dim: usize) -> Self {
-        QuasiNewton {
+    pub(crate) fn new(memory: u32, evaluations: u32, dim: usize) -> Result<Self> {
+        let steps = f64::from(memory);
+        let bytes = steps * (8.0 * dim as f64 + 16.0 * steps);
+        let what = format!("a `memory` of {memory} steps of {dim} weights");
+        require_memory(bytes, &what, "remember fewer")?;
+        Ok(QuasiNewton {
             history: CurvaturePairs::new(memory as usize, dim),
             passes: VectorPasses::new(dim),
             evaluations,
             direction: vec![0.0; dim],
             trial: Point::new(vec![0.0; dim]),
             stepped: false,
-        }
+        })
     }
 
     /// Rejects settings that can never work.
@@ -45,14 +49,16 @@ impl QuasiNewton {
     }
 
     /// Sets `direction` to the estimated inverse curvature at `point` times `gradient`, and returns
-    /// their inner product.
+    /// their inner product. `gradient` must have the norm that the point says; without remembered
+    /// steps the direction has the length 1.
     pub(crate) fn set_direction(&mut self, point: &Point, gradient: &[f64]) -> f64 {
         if std::mem::take(&mut self.stepped) {
             self.history.push([&self.trial, point], gradient);
         } else {
             self.history.multiply_all(gradient);
         }
-        self.history.combine(gradient, &mut self.direction, &mut self.passes)
+        let unit = point.gradient_norm.recip();
+        self.history.combine(gradient, unit, &mut self.direction, &mut self.passes)
     }
 }
 
@@ -71,6 +77,7 @@ pub(crate) struct CurvaturePairs {
     sy: Vec<f64>,              // [memory × memory] s_i · y_j, by index in the ring
     yy: Vec<f64>,              // [memory × memory] y_i · y_j
     stripe_products: Vec<f64>, // [stripes × products]
+    stripe_squares: Vec<f64>,  // [stripes] s · s of the newest pair
     products: Vec<Products>,   // [memory] of the newest pair and of v with each pair
     of_s: Vec<f64>,            // [memory] coefficient of each s in the direction
     of_y: Vec<f64>,            // [memory] coefficient of each y in the direction
@@ -94,6 +101,11 @@ struct Products {
 
 /// Number of products per pair.
 const PER_PAIR: usize = 5;
+/// Minimum cosine of the angle between s and y: below it the sign of s · y is rounding.
+///
+/// A cosine has no units. A bound on s · y / y · y would have those of a weight squared, and would
+/// forget every step along a column of large numbers.
+const MIN_COSINE: f64 = 1e-13;
 /// Number of weights handled at a time: the block that all pairs are multiplied with stays in the
 /// nearest cache of a core.
 const BLOCK: usize = 1 << 10;
@@ -109,6 +121,7 @@ impl CurvaturePairs {
             sy: vec![0.0; memory * memory],
             yy: vec![0.0; memory * memory],
             stripe_products: vec![0.0; dim.div_ceil(STRIPE) * memory * PER_PAIR],
+            stripe_squares: vec![0.0; dim.div_ceil(STRIPE)],
             products: vec![Products::default(); memory],
             of_s: vec![0.0; memory],
             of_y: vec![0.0; memory],
@@ -137,9 +150,9 @@ impl CurvaturePairs {
         let (memory, slot) = (self.pairs.len(), self.next);
         let mut newest = std::mem::take(&mut self.pairs[slot]);
         let (pairs, per_stripe) = (&self.pairs, memory * PER_PAIR);
-        let stripes = self.stripe_products.par_chunks_mut(per_stripe);
+        let stripes = self.stripe_products.par_chunks_mut(per_stripe).zip(&mut self.stripe_squares);
         let changes = newest.s.par_chunks_mut(STRIPE).zip(newest.y.par_chunks_mut(STRIPE));
-        for_each(v.len(), changes.zip(stripes).enumerate(), |(n, ((s, y), sums))| {
+        for_each(v.len(), changes.zip(stripes).enumerate(), |(n, ((s, y), (sums, square)))| {
             let range = n * STRIPE..n * STRIPE + s.len();
             dispatch(Differ { now: &now.w[range.clone()], before: &before.w[range.clone()], out: s });
             dispatch(Differ {
@@ -148,6 +161,7 @@ impl CurvaturePairs {
                 out: y,
             });
             sums.fill(0.0);
+            *square = 0.0;
             let (mut wide_s, mut wide_y) = ([0.0; BLOCK], [0.0; BLOCK]);
             for start in (0..s.len()).step_by(BLOCK) {
                 let block = start..s.len().min(start + BLOCK);
@@ -156,6 +170,7 @@ impl CurvaturePairs {
                 dispatch(Widen { from: &y[block.clone()], to: wide_y });
                 let block = range.start + block.start..range.start + block.end;
                 let v = &v[block.clone()];
+                *square += dots(&*wide_s, [&*wide_s])[0];
                 for (pair, sums) in sums.as_chunks_mut::<PER_PAIR>().0.iter_mut().enumerate() {
                     let ([vs, ys], [vy, sy, yy]) = if pair == slot {
                         (dots(&*wide_s, [v, wide_y]), dots(&*wide_y, [v, wide_s, wide_y]))
@@ -172,9 +187,10 @@ impl CurvaturePairs {
         self.pairs[slot] = newest;
         self.add_up();
         let Products { sy, yy, .. } = self.products[slot];
+        let ss: f64 = self.stripe_squares.iter().sum();
         // The pair that was in the slot is gone either way.
         self.len = self.len.min(memory - 1);
-        if !(sy.is_finite() && yy.is_finite()) || sy <= 1e-14 * yy {
+        if !(sy.is_finite() && yy.is_finite() && sy > MIN_COSINE * ss.sqrt() * yy.sqrt()) {
             return;
         }
         for (pair, products) in self.products.iter().enumerate() {
@@ -221,7 +237,14 @@ impl CurvaturePairs {
 
     /// Writes the estimated inverse curvature times `v` to `direction`, and returns their inner
     /// product (Nocedal & Wright 2006, algorithm 7.4, in coefficients of the remembered vectors).
-    pub(crate) fn combine(&mut self, v: &[f64], direction: &mut [f32], passes: &mut VectorPasses) -> f64 {
+    /// `unit` is the inverse curvature as long as no pair is known.
+    pub(crate) fn combine(
+        &mut self,
+        v: &[f64],
+        unit: f64,
+        direction: &mut [f32],
+        passes: &mut VectorPasses,
+    ) -> f64 {
         let memory = self.pairs.len();
         self.of_s.fill(0.0);
         self.of_y.fill(0.0);
@@ -234,7 +257,7 @@ impl CurvaturePairs {
             (self.of_s[i], self.of_y[i]) = (alpha, -alpha);
         }
         let scale = match self.len {
-            0 => 1.0,
+            0 => unit,
             _ => {
                 let i = self.ring_index(0);
                 self.sy[i * memory + i] / self.yy[i * memory + i]
@@ -258,13 +281,11 @@ impl CurvaturePairs {
             for (n, out) in direction.chunks_mut(BLOCK).enumerate() {
                 let range = start + n * BLOCK..start + n * BLOCK + out.len();
                 let (sum, v) = (&mut sum[..out.len()], &v[range.clone()]);
-                sum.copy_from_slice(v);
-                let mut factor = scale;
+                sum.iter_mut().zip(v).for_each(|(sum, v)| *sum = scale * v);
                 for k in 0..self.len {
                     let i = self.ring_index(k);
                     let (s, y) = (&self.pairs[i].s[range.clone()], &self.pairs[i].y[range.clone()]);
-                    dispatch(Combine { sum, factor, of_s: self.of_s[i], s, of_y: self.of_y[i], y });
-                    factor = 1.0;
+                    dispatch(Combine { sum, of_s: self.of_s[i], s, of_y: self.of_y[i], y });
                 }
                 dispatch(Narrow { from: sum, to: out });
                 let [of_block] = dots(out, [v]);
@@ -328,10 +349,9 @@ impl Kernel for Narrow<'_> {
     }
 }
 
-/// `sum = factor · sum + of_s · s + of_y · y`.
+/// `sum = sum + of_s · s + of_y · y`.
 struct Combine<'a> {
     sum: &'a mut [f64],
-    factor: f64,
     of_s: f64,
     s: &'a [f32],
     of_y: f64,
@@ -343,9 +363,9 @@ impl Kernel for Combine<'_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Combine { sum, factor, of_s, s, of_y, y } = self;
+        let Combine { sum, of_s, s, of_y, y } = self;
         for ((sum, &s), &y) in sum.iter_mut().zip(s).zip(y) {
-            *sum = fma::<FMA>(of_s, s.into(), fma::<FMA>(of_y, y.into(), factor * *sum));
+            *sum = fma::<FMA>(of_s, s.into(), fma::<FMA>(of_y, y.into(), *sum));
         }
     }
 }

@@ -14,7 +14,8 @@ use crate::penalty_path::l1_path::L1Path;
 ///
 /// A learner that trains nothing itself. If the `selector` of the method has found weights, they
 /// are kept. Otherwise the `selector` of this learner is run, and the best of its candidates is the
-/// model.
+/// model. Without validation data its weights are those of the sequences that were not set aside
+/// for the choice.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AsSelected {

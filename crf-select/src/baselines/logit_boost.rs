@@ -22,6 +22,10 @@ impl Selector for LogitBoost {
         self.0.check()
     }
 
+    fn proposes_one(&self) -> bool {
+        true
+    }
+
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let chosen = self.0.select(problem, run)?;
         let map = problem.map;

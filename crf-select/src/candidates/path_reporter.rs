@@ -33,6 +33,31 @@ impl<'e> PathReporter<'e> {
     }
 }
 
+/// Copy of a candidate, which may be emitted later.
+pub(crate) struct OwnedCandidate {
+    features: Vec<usize>,
+    weights: Option<Vec<f64>>,
+    objective: Option<f64>,
+    seconds: f64,
+}
+
+impl OwnedCandidate {
+    pub(crate) fn new(candidate: &Candidate<'_>) -> Self {
+        let Candidate { features, weights, objective, seconds } = *candidate;
+        OwnedCandidate {
+            features: features.to_vec(),
+            weights: weights.map(<[f64]>::to_vec),
+            objective,
+            seconds,
+        }
+    }
+
+    pub(crate) fn borrow(&self) -> Candidate<'_> {
+        let OwnedCandidate { features, weights, objective, seconds } = self;
+        Candidate { features, weights: weights.as_deref(), objective: *objective, seconds: *seconds }
+    }
+}
+
 /// The model of a candidate with weights; an error in the name of the selector `tag` if it has
 /// none.
 pub(crate) fn candidate_model(

@@ -1,10 +1,12 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Candidate, Decode, Error, FitContext, Problem, Result, Selector, Stop, require};
+use crf_core::{
+    Decode, Error, FitContext, Problem, Result, Selector, Stop, feature_units, require, warn_of_units,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-use crate::candidates::path_reporter::{Emit, candidate_model};
+use crate::candidates::path_reporter::{Emit, OwnedCandidate, candidate_model};
 use crate::penalty_path::l1_path::L1Path;
 
 /// Cross-validation: chooses one candidate of another selector's path without validation data.
@@ -54,12 +56,17 @@ impl Selector for CrossValidated {
         self.of.check()
     }
 
+    fn proposes_one(&self) -> bool {
+        true
+    }
+
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let data = problem.train.data();
         if data.len() < self.folds {
             let got = format!("{} sequences for {} folds", data.len(), self.folds);
             return Err(Error::setting("folds", "at most the number of training sequences", got));
         }
+        warn_of_units(problem.map, &feature_units(problem.map, problem.train));
         let order = data.shuffled(&run.seed.child("folds"));
         let mut errors: Vec<Vec<f64>> = Vec::new(); // [folds], by index on the path
         for fold in 0..self.folds {
@@ -87,16 +94,15 @@ impl Selector for CrossValidated {
         self.of.path(problem, run, &mut |candidate| {
             n += 1;
             if n <= best {
-                let weights = candidate.weights.map(<[f64]>::to_vec);
-                last = Some((candidate.features.to_vec(), weights, candidate.objective, candidate.seconds));
+                last = Some(OwnedCandidate::new(&candidate));
                 return Ok(ControlFlow::Continue(()));
             }
             last = None;
             let _ = emit(candidate)?;
             Ok(ControlFlow::Break(()))
         })?;
-        if let Some((features, weights, objective, seconds)) = last {
-            let _ = emit(Candidate { features: &features, weights: weights.as_deref(), objective, seconds })?;
+        if let Some(last) = &last {
+            let _ = emit(last.borrow())?;
         }
         Ok(Stop::Holdout)
     }

@@ -46,6 +46,10 @@ impl Selector for InPart {
         self.selector.check()
     }
 
+    fn proposes_one(&self) -> bool {
+        true
+    }
+
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let train = problem.train.part(self.part, self.of)?;
         let valid = problem.valid.map(|valid| valid.part(self.part, self.of)).transpose()?;

@@ -92,7 +92,7 @@ fn every_selector_finds_exactly_the_true_features() {
             quiet(3, |run| choose(&*selector(text), &learner(), Decode::Posterior, &problem, run)).unwrap();
         let names: Vec<String> = (0..chosen.map.len()).map(|k| chosen.map.name(k)).collect();
         assert_eq!(names, ["y=yes ∧ a", "y=yes ∧ b"], "{text}");
-        assert_eq!(chosen.tried[chosen.best.unwrap()].score, 0.0, "{text}");
+        assert_eq!(chosen.tried[chosen.best.unwrap()].score, Some(0.0), "{text}");
     }
 }
 
@@ -246,7 +246,7 @@ fn candidates_are_compared_under_the_constraints() {
             let chosen =
                 quiet(1, |run| choose(&*selector(text), &learner(), Decode::Posterior, problem, run))
                     .unwrap();
-            chosen.tried.iter().map(|tried| tried.score).fold(f64::INFINITY, f64::min)
+            chosen.tried.iter().map(|tried| tried.score.unwrap()).fold(f64::INFINITY, f64::min)
         };
         let (held, free) = (lowest(&problem), lowest(&free));
         // Under the constraints one label of a chain determines all of them.
@@ -261,9 +261,9 @@ fn the_choice_is_the_first_of_those_with_the_lowest_score() {
     for text in selectors() {
         let chosen =
             quiet(1, |run| choose(&*selector(text), &learner(), Decode::Posterior, &problem, run)).unwrap();
-        let score = |tried: &TriedCandidate| tried.score;
+        let score = |tried: &TriedCandidate| tried.score.unwrap();
         let lowest = chosen.tried.iter().map(score).fold(f64::INFINITY, f64::min);
-        assert_eq!(chosen.tried.iter().position(|tried| tried.score == lowest), chosen.best, "{text}");
+        assert_eq!(chosen.tried.iter().position(|tried| tried.score == Some(lowest)), chosen.best, "{text}");
         assert_eq!(chosen.map.len(), chosen.tried[chosen.best.unwrap()].features, "{text}");
         let seconds: Vec<f64> = chosen.tried.iter().map(|tried| tried.seconds).collect();
         assert!(seconds.is_sorted(), "{text}");

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::options::format::format;
 use crate::cli::terminal;
 use crate::error::Result;
-use crate::support::atomic_file::{AtomicFile, require_distinct};
+use crate::support::atomic_file::{AtomicFile, require_distinct, require_other_output};
 
 /// Converts data from one format to another.
 #[derive(Debug, Args)]
@@ -34,9 +34,11 @@ pub struct ConvertArgs {
 pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let (from, to) = (format("--from", &args.from)?, format("--to", &args.to)?);
     let output = args.output.as_deref().filter(|output| *output != Path::new("-"));
-    if let Some(output) = output {
-        require_distinct(&[("OUT", output)], &[("the input", &args.input)])?;
-    }
+    let input = [("the input", &*args.input)];
+    output.map_or_else(
+        || require_other_output(&input),
+        |output| require_distinct(&[("OUT", output)], &input),
+    )?;
     let file = output.map(AtomicFile::new).transpose()?;
     let data = from.read_file(&args.input, None)?;
     match file {

@@ -13,12 +13,13 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::cli::options::format::plugin;
-use crate::cli::{terminal, threads};
+use crate::cli::{terminal, thread_count, threads};
 use crate::config::{ConfigFault, ConfigRoot, KeyPath, Override, set};
 use crate::error::{Error, Result};
 use crate::graph_queries::answer::answer;
 use crate::graph_queries::json::potentials;
 use crate::model::data_file::file_name;
+use crate::support::atomic_file::require_other_output;
 
 /// Runs inference on graphs in JSON, one per line: log Z, marginals, most likely labelling.
 #[derive(Debug, Args)]
@@ -69,7 +70,7 @@ pub struct InferArgs {
     #[arg(long)]
     edge_marginals: bool,
     /// Number of threads; all cores if omitted. Answers do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
 }
 
@@ -78,6 +79,7 @@ const WAITING: usize = 256;
 
 /// Answers the lines that have arrived, again and again.
 pub(crate) fn run(args: &InferArgs, out: &mut dyn Write) -> Result<ExitCode> {
+    require_other_output(&[("the graphs", &args.file)])?;
     let inference = inference(&args.with, &args.set)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(args.threads).get());
     let pool = pool.build().map_err(Error::format("threads"))?;

@@ -14,7 +14,7 @@ use crate::cli::options::constraints::constraints;
 use crate::cli::options::format::{inline, plugin};
 use crate::cli::output::trace_file::TraceFile;
 use crate::cli::output::training_summary::{Summary, Trained};
-use crate::cli::{print_json, threads};
+use crate::cli::{print_json, thread_count, threads};
 use crate::config::{ConfigRoot as _, KeyPath, Override, Request, Templates, Training, Tune};
 use crate::error::{Error, Result};
 use crate::model::cross_validate::tune;
@@ -46,8 +46,8 @@ pairs = \"observed\", min_count = 3}'
 
 A config file has the keys `format`, `features` or `template`, `constraints`, `learner`, `inference`, `decode`, \
 `selector`, `seed` and `tune`; options override it. `crf list` shows the names that they take. If the features are \
-omitted, they suit the data: observed attributes and transitions for `crfsuite`; every symbol, number and transition \
-otherwise.
+omitted, they suit the data: observed attributes and transitions for `crfsuite`; every symbol, every number, normalised, \
+and every transition otherwise.
 
 A template file has one template per line, with macros such as `%x[-1,0]`: `U…` for states, `B…` for transitions, `*…` \
 for both. `B` alone is the plain transition, and `#` begins a comment. In a config its path is relative to the config. Each \
@@ -116,7 +116,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "METRIC")]
     tune_by: Option<String>,
     /// Number of threads; all cores if omitted. The model does not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
     /// The seed of all random numbers; 0 if omitted.
     #[arg(long, value_name = "N")]
@@ -142,7 +142,11 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     if let Some(share) = args.holdout_fraction.filter(|share| !(*share > 0.0 && *share < 1.0)) {
         return Err(Error::config(format!("--holdout-fraction {share}"), "must be between 0 and 1"));
     }
-    require_distinct(&outputs(args), &inputs(args, templates.as_ref()))?;
+    let (inputs, trace_only) = inputs(args, templates.as_ref());
+    let model = ("--model", &*args.model);
+    let trace = args.trace.as_deref().map(|trace| ("--trace", trace));
+    require_distinct(&[model], &inputs)?;
+    require_distinct(trace.as_slice(), &[&inputs[..], trace_only.as_slice(), &[model]].concat())?;
     let start = args.warm_start.as_deref().map(ModelFile::load).transpose()?;
     if let Some(start) = &start {
         config = config.after(start.training()?);
@@ -203,10 +207,10 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let file = file.map_err(in_data)?;
     line.finish_and_clear();
     trace.map_or(Ok(()), TraceFile::finish)?;
-    file.save_to(model_file)?;
+    let bytes = file.save_to(model_file)?;
     let decode = file.settings.decode;
     let holdout = holdout.map(|data| pool.install(|| Scores::new(&file, data, decode))).transpose()?;
-    let summary = Summary::new(&file, &args.model, trained, seconds, holdout, tuning)?;
+    let summary = Summary::new(&file, (&args.model, bytes), trained, seconds, holdout, tuning);
     if args.json {
         print_json(&summary, out)?
     } else {
@@ -215,21 +219,20 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files that a training writes, with their options.
-fn outputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
-    let trace = args.trace.as_deref().map(|trace| ("--trace", trace));
-    [("--model", &*args.model)].into_iter().chain(trace).collect()
-}
-
-/// The files that a training reads and must leave alone.
-fn inputs<'a>(args: &'a TrainArgs, templates: Option<&'a Templates>) -> Vec<(&'static str, &'a Path)> {
+/// The files that a training reads and must leave alone; and the model to start from, which the new
+/// model may replace.
+fn inputs<'a>(
+    args: &'a TrainArgs,
+    templates: Option<&'a Templates>,
+) -> (Vec<(&'static str, &'a Path)>, Option<(&'static str, &'a Path)>) {
     let files = [
-        ("the training data", Some(&*args.data).filter(|data| *data != Path::new("-"))),
+        ("the training data", Some(&*args.data)),
         ("the holdout data", args.holdout.as_deref()),
         ("the config", args.config.as_deref()),
         ("the template file", templates.map(|templates| &*templates.file)),
     ];
-    files.into_iter().filter_map(|(what, file)| Some((what, file?))).collect()
+    let inputs = files.into_iter().filter_map(|(what, file)| Some((what, file?))).collect();
+    (inputs, args.warm_start.as_deref().map(|start| ("the model to start from", start)))
 }
 
 /// The config file, overridden by the options.

@@ -18,7 +18,7 @@ pub(crate) struct TraceFile {
 
 impl TraceFile {
     pub(crate) fn new(path: &Path) -> Result<Self> {
-        let target = AtomicFile::new(path)?;
+        let mut target = AtomicFile::new(path)?;
         Ok(TraceFile { path: path.to_owned(), file: target.open()?, target, failed: None })
     }
 

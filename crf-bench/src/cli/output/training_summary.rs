@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::cli::output::table::markdown;
 use crate::cli::{print_facts, terminal};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::cross_validate::Tuning;
 use crate::model::file::ModelFile;
 use crate::model::scores::Scores;
@@ -54,12 +54,12 @@ struct Kept {
 impl Summary {
     pub(crate) fn new(
         file: &ModelFile,
-        path: &Path,
+        (path, bytes): (&Path, u64),
         trained: Trained,
         seconds: Seconds,
         holdout: Option<Scores>,
         tuning: Option<Tuning>,
-    ) -> Result<Self> {
+    ) -> Self {
         let iterations = &file.contents.trace.iterations;
         let watched = iterations.iter().filter_map(|iteration| {
             let holdout = iteration.holdout.filter(|loss| loss.is_finite())?;
@@ -68,9 +68,9 @@ impl Summary {
         // The first of equals, as learners keep it.
         let kept = watched.min_by(|a, b| a.holdout.total_cmp(&b.holdout));
         let last = iterations.last();
-        Ok(Summary {
+        Summary {
             model: path.to_owned(),
-            bytes: std::fs::metadata(path).map_err(Error::io(path))?.len(),
+            bytes,
             trained,
             labels: file.contents.features.schema().labels().len(),
             features: file.contents.model.log_linear().map_or(0, |model| model.map().len()),
@@ -82,7 +82,7 @@ impl Summary {
             seconds,
             holdout,
             tuning,
-        })
+        }
     }
 
     pub(crate) fn print(&self, out: &mut dyn Write) -> Result<()> {

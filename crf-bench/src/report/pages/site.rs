@@ -11,6 +11,7 @@ use super::peers::peers;
 use super::run::{FILES, frame, page};
 use crate::error::{Error, Result};
 use crate::report::record::Record;
+use crate::support::atomic_file::{AtomicFile, require_regular};
 
 /// A finished run and its path below the directory of all runs.
 pub(crate) struct Finished {
@@ -18,39 +19,50 @@ pub(crate) struct Finished {
     pub(crate) record: Record,
 }
 
-/// Builds the site of all finished runs below `results` and of criterion's benchmarks; returns the
-/// number of runs.
+/// The site that was built.
+#[derive(Debug, Default)]
+pub(crate) struct Site {
+    /// Number of runs that it shows.
+    pub(crate) n_runs: usize,
+    /// The runs that it could not show, each with the reason.
+    pub(crate) omitted: Vec<Error>,
+}
+
+/// Builds the site of all finished runs below `results` and of criterion's benchmarks.
 ///
-/// Without runs nothing is written.
-pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<usize> {
-    let mut names = Vec::new();
-    finished(results, Path::new(""), &mut names);
+/// Without runs nothing is written. A directory that holds something else than a site is an error.
+pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<Site> {
+    let mut search = Search { root: results, names: Vec::new(), seen: Vec::new(), unread: Vec::new() };
+    search.below(Path::new(""));
+    let Search { mut names, unread: mut omitted, .. } = search;
     names.sort();
-    if names.is_empty() {
-        return Ok(0);
-    }
     let mut runs = Vec::new();
     for name in names {
-        let path = results.join(&name).join(RECORD);
-        let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
-        let record = serde_json::from_str(&text).map_err(Error::format("run.json"))?;
-        runs.push(Finished { name, record });
+        match read_run(&results.join(&name), name) {
+            Ok(run) => runs.push(run),
+            Err(error) => omitted.push(error),
+        }
     }
-    for run in &runs {
-        write_run(&results.join(&run.name), run, &out.join(RUNS).join(&run.name))?;
+    if runs.is_empty() {
+        return Ok(Site { n_runs: 0, omitted });
+    }
+    require_site(out)?;
+    let mut shown = Vec::new();
+    for run in runs {
+        match write_run(&results.join(&run.name), &run, &out.join(RUNS).join(&run.name)) {
+            Ok(()) => shown.push(run),
+            Err(error) => omitted.push(error),
+        }
     }
     let (growth, peers) = (growth(criterion), peers(&results.join("peers")));
     let none = |what: &str, command: &str| html! { p { "There are no " (what) " yet. Make them by " code { (command) } "." } };
     let growth = growth.unwrap_or_else(|| none("benchmarks", "cargo bench -p crf-bench"));
     let compare = "mkdir -p results/peers && cargo xtask compare --json > results/peers/conll2000.json";
     let peers = peers.unwrap_or_else(|| none("comparisons", compare));
-    write(&out.join("growth.html"), frame("Growth of time with size", Some("index.html"), growth))?;
-    write(&out.join("peers.html"), frame("Comparison with other toolkits", Some("index.html"), peers))?;
-    write(
-        &out.join("index.html"),
-        frame("Experiments with conditional random fields", None, overview(&runs)),
-    )?;
-    Ok(runs.len())
+    write(&out.join("growth.html"), frame("Growth of time with size", Some(INDEX), growth))?;
+    write(&out.join("peers.html"), frame("Comparison with other toolkits", Some(INDEX), peers))?;
+    write(&out.join(INDEX), frame(TITLE, None, overview(&shown)))?;
+    Ok(Site { n_runs: shown.len(), omitted })
 }
 
 /// The file that marks a run as finished.
@@ -59,33 +71,100 @@ pub(crate) const RECORD: &str = "run.json";
 pub(crate) const TIMES: &str = "times.svg";
 /// The directory of the pages of runs.
 pub(crate) const RUNS: &str = "runs";
+/// The first page.
+const INDEX: &str = "index.html";
+/// The title of the first page, by which a site is known.
+const TITLE: &str = "Experiments with conditional random fields";
 
-fn finished(root: &Path, below: &Path, names: &mut Vec<PathBuf>) {
-    if root.join(below).join(RECORD).is_file() {
-        names.push(below.to_owned());
-    }
-    for entry in fs::read_dir(root.join(below)).into_iter().flatten().flatten() {
-        if entry.path().is_dir() {
-            finished(root, &below.join(entry.file_name()), names);
+/// The search for finished runs.
+struct Search<'a> {
+    root: &'a Path,
+    names: Vec<PathBuf>,
+    /// The directories on the way and those that were searched, without links.
+    seen: Vec<PathBuf>,
+    unread: Vec<Error>,
+}
+
+impl Search<'_> {
+    /// Collects the runs below a directory; a link that leads up or to what was seen is not
+    /// followed.
+    fn below(&mut self, name: &Path) {
+        let directory = self.root.join(name);
+        if directory.join(RECORD).symlink_metadata().is_ok() {
+            self.names.push(name.to_owned());
+        }
+        let entries = fs::canonicalize(&directory).and_then(|whole| {
+            self.seen.push(whole);
+            fs::read_dir(&directory)
+        });
+        let entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => return self.unread.push(Error::io(&directory)(error)),
+        };
+        let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+        names.sort();
+        for below in names {
+            let path = directory.join(&below);
+            let leads_back = |whole: PathBuf| self.seen.iter().any(|seen| seen.starts_with(&whole));
+            if path.is_dir() && !fs::canonicalize(&path).is_ok_and(leads_back) {
+                self.below(&name.join(below));
+            }
         }
     }
 }
 
+/// Fails unless a directory is new, empty, or has a site.
+fn require_site(out: &Path) -> Result<()> {
+    let Ok(entries) = fs::read_dir(out) else { return Ok(()) };
+    let index = out.join(INDEX);
+    let is_ours = match index.symlink_metadata() {
+        Ok(_) => read_text(&index).is_ok_and(|page| page.contains(&format!("<title>{TITLE}</title>"))),
+        // An interrupted report leaves a site without its first page.
+        Err(_) => entries.flatten().all(|entry| {
+            let name = entry.file_name();
+            [RUNS, "growth.html", "peers.html"].iter().any(|ours| name == *ours)
+                || name.to_string_lossy().starts_with(".index.html.")
+        }),
+    };
+    let message = "the directory holds something else than a report; give another one with --out";
+    if is_ours { Ok(()) } else { Err(Error::config(out.display(), message)) }
+}
+
+fn read_run(directory: &Path, name: PathBuf) -> Result<Finished> {
+    let path = directory.join(RECORD);
+    let record = serde_json::from_str(&read_text(&path)?);
+    let record =
+        record.map_err(|error| Error::config(path.display(), format!("not the record of a run: {error}")))?;
+    Ok(Finished { name, record })
+}
+
 fn write_run(from: &Path, run: &Finished, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).map_err(Error::io(to))?;
-    for (name, _) in FILES {
-        fs::copy(from.join(name), to.join(name)).map_err(Error::io(from.join(name)))?;
-    }
-    let read = |name: &str| fs::read_to_string(from.join(name)).map_err(Error::io(from.join(name)));
-    let up = "../".repeat(run.name.components().count() + 1) + "index.html";
+    let texts = FILES.map(|(name, _)| Ok((name, read_text(&from.join(name))?)));
+    let texts = texts.into_iter().collect::<Result<Vec<_>>>()?;
+    let text = |wanted: &str| texts.iter().find(|(name, _)| *name == wanted).map_or("", |(_, text)| text);
+    let up = "../".repeat(run.name.components().count() + 1) + INDEX;
     // Only runs with paths have this figure.
-    let times = fs::read_to_string(from.join(TIMES)).unwrap_or_default();
-    let figures = read("figure.svg")? + &times;
-    write(&to.join("index.html"), page(&run.record, &figures, &read("config.toml")?, Some(&up)))
+    let times = from.join(TIMES);
+    let times = if times.exists() { read_text(&times)? } else { String::new() };
+    let figures = text("figure.svg").to_owned() + &times;
+    for (name, text) in &texts {
+        write_text(&to.join(name), text)?;
+    }
+    write(&to.join(INDEX), page(&run.record, &figures, text("config.toml"), Some(&up)))
+}
+
+/// The text of a file; a pipe of its name is not waited for.
+fn read_text(path: &Path) -> Result<String> {
+    require_regular(path)?;
+    fs::read_to_string(path).map_err(Error::io(path))
 }
 
 fn write(path: &Path, page: Markup) -> Result<()> {
+    write_text(path, &page.into_string())
+}
+
+fn write_text(path: &Path, text: &str) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(directory).map_err(Error::io(directory))?;
-    fs::write(path, page.into_string()).map_err(Error::io(path))
+    AtomicFile::regular(path)?.write_soon(|file| file.write_all(text.as_bytes()).map_err(Error::io(path)))
 }

@@ -1,6 +1,6 @@
 use crf_core::{
     Beliefs, ConstrainedTables, EdgeBeliefs, EdgeTables, Error, Forbidden, Inference, Label, Potentials,
-    Problem, Result, Scratch, Tables,
+    Problem, Result, Scratch, TableVersion, Tables,
 };
 use rayon::prelude::*;
 
@@ -177,7 +177,8 @@ impl BoostingLoss for LikelihoodLoss<'_> {
                 false => (&*zeros, 1, EdgeTables::Shared),
             };
             let starts = &starts[..=n_tables];
-            let tables = Tables { values, starts, of_edge, version: Tables::new_version() };
+            let tables =
+                Tables { values, starts, of_edge, relations: &[], version: TableVersion::of(values) };
             let mut p = Potentials::new(shape, node, tables)?;
             if let Some(forbidden) = *forbidden {
                 p = forbidden.apply(p, constrained)?;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crf_core::{
     BoundModel, EdgeTables, EncodedDataset, Error, FeatureMap, FittedFeatures, Model, Potentials, Result,
-    Scratch, Tables,
+    Scratch, TableVersion, Tables,
 };
 use serde::{Deserialize, Serialize};
 
@@ -116,8 +116,8 @@ impl Model for TreeModel {
             view,
             starts: (0..=longest.max(1)).map(|e| e * size).collect(),
             numbers: (0..longest as u32).collect(),
+            version: TableVersion::of(&vec![0.0; size]),
             zeros: vec![0.0; size],
-            version: Tables::new_version(),
         }))
     }
 
@@ -145,7 +145,7 @@ struct BoundTrees<'a> {
     starts: Vec<usize>,
     numbers: Vec<u32>,
     zeros: Vec<f64>,
-    version: u64, // of the zeros
+    version: TableVersion, // of the zeros
 }
 
 /// Memory for the potentials of one sequence.
@@ -185,12 +185,14 @@ impl BoundModel for BoundTrees<'_> {
             true => {
                 let of_edge = EdgeTables::Each(&self.numbers[..shape.n_edges()]);
                 let starts = &self.starts[..=shape.n_edges()];
-                Tables { values: tables, starts, of_edge, version: Tables::new_version() }
+                let version = TableVersion::of(tables);
+                Tables { values: tables, starts, of_edge, relations: &[], version }
             }
             false => Tables {
                 values: &self.zeros,
                 starts: &self.starts[..=1],
                 of_edge: EdgeTables::Shared,
+                relations: &[],
                 version: self.version,
             },
         };

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crf_core::{
     BoundModel, EdgeTables, EncodedDataset, Error, FeatureMap, FittedFeatures, Label, LogLinear, Model,
-    Potentials, Result, Schema, Scratch, Shape, Tables, Target,
+    Potentials, Result, Schema, Scratch, Shape, TableVersion, Tables, Target,
 };
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +106,12 @@ impl Model for HmmModel {
             ));
         }
         let n = self.start.len();
-        Ok(Box::new(BoundHmm { model: self, x, table_offset: [0, n * n], version: Tables::new_version() }))
+        Ok(Box::new(BoundHmm {
+            model: self,
+            x,
+            table_offset: [0, n * n],
+            version: TableVersion::of(&self.transition),
+        }))
     }
 
     fn describe(&self, top: usize, out: &mut dyn FnMut(&str, f64)) {
@@ -143,7 +148,7 @@ struct BoundHmm<'a> {
     model: &'a HmmModel,
     x: &'a EncodedDataset,
     table_offset: [usize; 2],
-    version: u64,
+    version: TableVersion,
 }
 
 impl BoundModel for BoundHmm<'_> {
@@ -170,7 +175,7 @@ impl BoundModel for BoundHmm<'_> {
         Potentials::new(
             shape,
             node,
-            Tables { values, starts, of_edge: EdgeTables::Shared, version: self.version },
+            Tables { values, starts, of_edge: EdgeTables::Shared, relations: &[], version: self.version },
         )
     }
 }

@@ -1,3 +1,4 @@
 //! Tests of the room `optimizers`.
 
+mod refusals;
 mod stochastic;

@@ -8,14 +8,15 @@ use clap::Args;
 use crate::claims::claim::Outcome;
 use crate::cli::options::variant::VariantArgs;
 use crate::cli::output::report::print;
-use crate::cli::{terminal, threads};
+use crate::cli::{terminal, thread_count, threads};
 use crate::config::Plan;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::experiment::cell_digest;
-use crate::experiment::run_directory::RunDirectory;
+use crate::experiment::run_directory::{RunDirectory, require_apart};
 use crate::experiment::shard::Shard;
 use crate::report::Report;
 use crate::support::progress;
+use crate::support::text::shown;
 
 /// Runs experiment files and reports results and claims.
 #[derive(Debug, Args)]
@@ -40,7 +41,7 @@ pub struct ExperimentArgs {
     #[command(flatten)]
     variant: VariantArgs,
     /// Number of threads; all cores if omitted. Results do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
     /// The directory of the results; `results/<name of the file>` if omitted.
     #[arg(long, value_name = "DIR")]
@@ -60,6 +61,14 @@ pub struct ExperimentArgs {
 pub(crate) fn run(args: &ExperimentArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let plans = args.files.iter().map(|file| Ok((file, args.variant.load(file)?)));
     let plans = plans.collect::<Result<Vec<_>>>()?;
+    for (i, (file, plan)) in plans.iter().enumerate() {
+        let path = run_path(args, file);
+        require_apart(&path, plan, &[("the experiment file", file)])?;
+        if let Some((other, _)) = plans[..i].iter().find(|(other, _)| run_path(args, other) == path) {
+            let message = format!("{} would have the same directory: {}", other.display(), path.display());
+            return Err(Error::config(file.display(), message));
+        }
+    }
     let code = cell_digest::program_digest()?;
     let threads = threads(args.threads);
     let mut failed = 0;
@@ -88,11 +97,12 @@ pub(crate) fn work(
     threads: NonZeroUsize,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let path = directory.path.display().to_string();
-    if directory.other_code {
+    let path = shown(&directory.path);
+    if let Some(aside) = &directory.aside {
+        let aside = shown(aside);
         writeln!(
             out,
-            "the cells in {path} are of another build of the program and run again; journal.old keeps them"
+            "the cells in {path} are of another build of the program and run again; {aside} keeps them"
         )
         .map_err(terminal)?;
     }
@@ -117,6 +127,7 @@ pub(crate) fn report(plan: &Plan, directory: &RunDirectory, out: &mut dyn Write)
     let results = directory.results(plan);
     let report = Report::new(plan, &results);
     report.write(directory)?;
+    directory.forget_others()?;
     print(&report, &directory.path, out).map_err(terminal)?;
     Ok(report.verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Fails).count())
 }

@@ -9,7 +9,7 @@ use crate::cli::options::variant::VariantArgs;
 use crate::error::{Error, Result};
 use crate::experiment::cell::cell_name;
 use crate::experiment::journal::{Cells, JournalContents};
-use crate::experiment::run_directory::{JOURNAL, RunDirectory};
+use crate::experiment::run_directory::{JOURNAL, RunDirectory, require_apart};
 use crate::experiment::runner::cell_coordinates;
 
 /// Joins the parts of `experiment --shard` into one run, byte for byte that of a single process.
@@ -49,6 +49,10 @@ pub(crate) fn run(args: &MergeArgs, out: &mut dyn Write) -> Result<ExitCode> {
     }
     let path =
         args.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_name(&args.file, args.variant.quick)));
+    let journals: Vec<PathBuf> = args.parts.iter().map(|part| part.join(JOURNAL)).collect();
+    let inputs = journals.iter().map(|journal| ("the journal of a part", &**journal));
+    let inputs: Vec<_> = [("the experiment file", &*args.file)].into_iter().chain(inputs).collect();
+    require_apart(&path, &plan, &inputs)?;
     // All parts are checked before the directory of the results is touched.
     let cells: Cells = parts.into_iter().flat_map(|(_, contents)| contents.cells).collect();
     let merged = RunDirectory::peek(&path, &plan, &code)?.with(&cells);
