@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..LambdaPath::default()
     };
     let with_holdout = Problem { valid: Some(&valid), ..problem };
-    let settings = ForwardSettings { most: Some(150), l2: 1e-3, ..ForwardSettings::default() };
+    let settings = ForwardSettings { most: 150, l2: 1e-3, ..ForwardSettings::default() };
     if parts.contains('g') {
         let grafting = Grafting { settings: settings.clone(), ..Grafting::default() };
         follow("grafting", &grafting, &with_holdout)?;

@@ -3,15 +3,24 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use crf_core::printable;
+
+/// A message of several lines, as of a parser that shows the place.
+fn lines(message: &str) -> String {
+    message.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of the crate: wrong configs and options, failed cells, unusable files and data.
+///
+/// Messages pass no control character of a name or a value on to the terminal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A config or an option of the command line cannot be used.
-    #[error("{location}: {message}")]
+    #[error("{}: {}", printable(location), printable(message))]
     Config {
         /// `FILE:LINE:COLUMN`, a file, or an option.
         location: String,
@@ -19,7 +28,7 @@ pub enum Error {
         message: String,
     },
     /// A cell of the experiment failed.
-    #[error("{cell}: {source}")]
+    #[error("{}: {source}", printable(cell))]
     Cell {
         /// The name of the cell: method, sweep point and trial.
         cell: String,
@@ -27,7 +36,7 @@ pub enum Error {
         source: crf_core::Error,
     },
     /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", printable(path.display()))]
     Io {
         /// The file.
         path: PathBuf,
@@ -35,7 +44,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A model file cannot be used.
-    #[error("{}: {message}", path.display())]
+    #[error("{}: {}", printable(path.display()), printable(message))]
     Model {
         /// The file.
         path: PathBuf,
@@ -46,7 +55,7 @@ pub enum Error {
     #[error(transparent)]
     Core(#[from] crf_core::Error),
     /// A value could not be read or written in some format.
-    #[error("{what}: {message}")]
+    #[error("{what}: {}", lines(message))]
     Format {
         /// The value.
         what: &'static str,
@@ -54,7 +63,7 @@ pub enum Error {
         message: String,
     },
     /// An external command failed.
-    #[error("`{0}` failed")]
+    #[error("`{}` failed", printable(.0))]
     Command(String),
 }
 

@@ -49,7 +49,7 @@ pub use crate::evaluation::context::EvaluationContext;
 pub use crate::evaluation::evaluate::{Evaluation, Probabilities, evaluate};
 pub use crate::evaluation::metric::Metric;
 pub use crate::evaluation::metrics;
-pub use crate::evaluation::predict::{Decode, Prediction, Query, predict};
+pub use crate::evaluation::predict::{Decode, Prediction, Query, predict, predict_each};
 pub use crate::features::encoded_dataset::EncodedDataset;
 pub use crate::features::encoding_size::EncodingSize;
 pub use crate::features::feature_map::{FeatureMap, Target};
@@ -59,6 +59,7 @@ pub use crate::features::label_pattern::{LabelPattern, Labels};
 pub use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 pub use crate::features::prototypes;
 pub use crate::features::spec::{FeatureSpec, Features, Link, Pairs};
+pub use crate::features::units::{feature_units, warn_of_units};
 pub use crate::inference::algorithm::{Inference, KBest, Labelling, Marginals, Sampler};
 pub use crate::inference::answers::{Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, LogZ, Stop};
 pub use crate::inference::messages::{MessagePassing, Messages};
@@ -77,7 +78,7 @@ pub use crate::numeric::simd;
 pub use crate::pipeline::choose::{Chosen, TriedCandidate, choose, choose_with};
 pub use crate::pipeline::prepare::{Encode, Prepared, Trained, encode, fit_selected, select_and_fit};
 pub use crate::plugin::Plugin;
-pub use crate::printable::{is_obeyed, printable};
+pub use crate::printable::printable;
 pub use crate::seed::{Rng, Seed};
 
 /// Internals that the scoring kernels of `crf-learn` share with [`LogLinear`]; no promise to

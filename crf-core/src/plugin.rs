@@ -1,11 +1,14 @@
 //! Registry of all linked plugins with their documentation, and the deserialisers by which a config
 //! names one.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use crate::error::{Error, Result};
 
 #[doc(hidden)]
 pub use {inventory, schemars};
@@ -108,8 +111,46 @@ pub fn name_or<'de, D: Deserializer<'de>, T: NameOr<'de>>(deserializer: D) -> Re
     deserializer.deserialize_any(Either(PhantomData))
 }
 
+/// Upper limit of the plugins within each other.
+///
+/// Every level of reading and fitting takes some stack: a thread of 2 MB holds about 50 of them in a
+/// binary format. What can be trained can then be stored and read again.
+const MAX_DEPTH: u32 = 16;
+
+thread_local! {
+    /// Number of plugins within each other that this thread reads or fits at the moment.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Level of nesting, left when it is dropped.
+struct Level;
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// Calls `f` for a plugin within another one, or returns an error if too many are within each other.
+pub(crate) fn one_deeper<R>(f: impl FnOnce() -> R) -> Result<R> {
+    if DEPTH.get() >= MAX_DEPTH {
+        return Err(Error::data(format!("more than {MAX_DEPTH} plugins within each other")));
+    }
+    DEPTH.set(DEPTH.get() + 1);
+    let level = Level;
+    let result = f();
+    drop(level);
+    Ok(result)
+}
+
+/// Reads the stored form of something that may be within another of its kind, such as a model within
+/// a model; too many within each other are an error.
+pub fn nested<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    one_deeper(|| T::deserialize(deserializer)).map_err(D::Error::custom)?
+}
+
 /// Reads a plugin that is written as a table with a `type`, or as its bare name if the defaults are
-/// meant.
+/// meant; too many within each other are an error.
 pub fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Tagged<T>(T);
     impl<'de, T: Deserialize<'de>> NameOr<'de> for Tagged<T> {
@@ -121,7 +162,8 @@ pub fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) ->
             T::deserialize(table).map(Tagged)
         }
     }
-    name_or(deserializer).map(|Tagged(plugin)| plugin)
+    let plugin = one_deeper(|| name_or(deserializer)).map_err(D::Error::custom)?;
+    plugin.map(|Tagged(plugin)| plugin)
 }
 
 /// [`named`] for a setting that may be omitted.

@@ -22,7 +22,7 @@ pub fn printable(text: impl Display) -> String {
 
 /// True if a terminal acts on the character: control characters, ends of lines, and marks of
 /// direction.
-pub fn is_obeyed(c: char) -> bool {
+fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -1,6 +1,6 @@
 //! Checks and errors that all algorithms share.
 
-use crf_core::{Error, Potentials, Result, require};
+use crf_core::{Error, Label, Potentials, Result, require};
 
 /// Error of an instance on which no labelling is possible, or which has a potential of NaN or +∞.
 pub(crate) fn impossible(p: &Potentials<'_>) -> Error {
@@ -12,19 +12,20 @@ pub(crate) fn impossible(p: &Potentials<'_>) -> Error {
     }
 }
 
-/// Rejects potentials that are NaN or +∞.
-pub(crate) fn check_finite(p: &Potentials<'_>) -> Result<()> {
-    let is_bad = |x: &f64| x.is_nan() || *x == f64::INFINITY;
-    if p.node().iter().any(is_bad) || p.tables().values.iter().any(is_bad) {
-        // A table that no edge uses may hold any number.
-        return p.find_bad().map_or(Ok(()), |bad| Err(Error::NotFinite(bad)));
-    }
-    Ok(())
+/// Error of finite potentials whose sum is not.
+pub(crate) fn overflow(what: &str) -> Error {
+    Error::NotFinite(format!("{what}, since the potentials are too large to be added; scale the features"))
 }
 
-/// True if some potential is −∞, and so forbids a label or a pair of labels.
-pub(crate) fn has_forbidden(p: &Potentials<'_>) -> bool {
-    p.node().iter().chain(p.tables().values).any(|&x| x == f64::NEG_INFINITY)
+/// A log Z, unless the sum of the potentials overflowed.
+pub(crate) fn finite_log_z(value: f64) -> Result<f64> {
+    if value.is_finite() { Ok(value) } else { Err(overflow("log Z")) }
+}
+
+/// Score of a labelling that is known to be possible, unless the sum overflows.
+pub(crate) fn finite_score(p: &Potentials<'_>, labels: &[Label]) -> Result<f64> {
+    let score = p.score(labels);
+    if score.is_finite() { Ok(score) } else { Err(overflow("the score of a labelling")) }
 }
 
 /// Checks the two settings of every algorithm that iterates until convergence.

@@ -2,8 +2,9 @@
 //! potentials.
 //!
 //! `chain` is exact on chains. `graph` answers any graph: exactly where that is affordable,
-//! approximately otherwise. The two rooms stand beside each other and share `log_domain.rs`
-//! (arithmetic on logarithms) and `errors.rs` (checks and errors that all algorithms share).
+//! approximately otherwise. All algorithms share `shifted.rs`, the form in which they read potentials,
+//! with `possible_labels.rs`, the labels that are possible at all; `log_domain.rs` (arithmetic on
+//! logarithms) and `errors.rs` (checks and errors).
 //! Potentials, answers and the traits of inference belong to `crf-core`; nothing here knows of
 //! features or weights.
 //!
@@ -57,6 +58,8 @@ mod chain;
 mod errors;
 mod graph;
 mod log_domain;
+mod possible_labels;
+mod shifted;
 
 pub use crate::chain::*;
 pub use crate::graph::*;

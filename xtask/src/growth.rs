@@ -19,7 +19,7 @@ use crf_datasets::{Conll, Format};
 use crf_inference::ForwardBackward;
 use serde::Serialize;
 
-use crf_bench::cli::{markdown, print_json, progress, terminal, threads};
+use crf_bench::cli::{markdown, print_json, progress, terminal, thread_count, threads};
 use crf_bench::{Error, Result};
 
 use crate::growth::machine::{peak_flops, read_rate, seconds};
@@ -34,7 +34,7 @@ The chains are synthetic. The data are `conll2000/train.txt.gz` below CRF_DATA, 
 this half is omitted.")]
 pub(crate) struct GrowthArgs {
     /// Number of threads for the growth with data; all cores if omitted. Chains run on one.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
     /// The largest number of copies of the data; copies grow by factors of 4.
     #[arg(long, value_name = "N", default_value = "16")]

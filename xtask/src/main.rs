@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use crf_bench::Result;
-use crf_bench::cli::{Command, Verbosity, exit_code};
+use crf_bench::cli::{Command, Verbosity, exit_code, parsed};
 
 /// The commands of `crf` from the sources, and the chores of the workspace.
 #[derive(Debug, Parser)]
@@ -54,5 +54,5 @@ impl Cli {
 }
 
 fn main() -> ExitCode {
-    exit_code(Cli::parse().run(&mut io::stdout().lock()))
+    parsed::<Cli>().map_or_else(|code| code, |cli| exit_code(cli.run(&mut io::stdout().lock())))
 }

@@ -18,6 +18,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use crf_core::printable;
 
 use self::commands::convert::ConvertArgs;
 use self::commands::data::DataArgs;
@@ -147,7 +148,18 @@ impl Cli {
 
 /// Reads the arguments of the program and runs the command.
 pub fn main() -> ExitCode {
-    exit_code(Cli::parse().run(&mut io::stdout().lock()))
+    parsed::<Cli>().map_or_else(|code| code, |cli| exit_code(cli.run(&mut io::stdout().lock())))
+}
+
+/// The arguments of the program; otherwise the exit code after help, a version or an error was
+/// printed.
+pub fn parsed<C: Parser>() -> Result<C, ExitCode> {
+    C::try_parse().map_err(|answer| {
+        let printed = answer.print().and_then(|()| io::stdout().flush());
+        // Help that cannot be printed is a failure like any other.
+        let code = u8::try_from(answer.exit_code()).unwrap_or(2);
+        exit_code(printed.map_err(terminal).map(|()| ExitCode::from(code)))
+    })
 }
 
 /// The exit code of a command; an error is printed to standard error after `error: `.
@@ -161,6 +173,15 @@ pub fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// The largest number of threads that can be requested.
+const MAX_THREADS: usize = 1024;
+
+/// Reads a number of threads from the command line.
+pub fn thread_count(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= MAX_THREADS);
+    number.ok_or_else(|| format!("expected a whole number from 1 to {MAX_THREADS}"))
 }
 
 /// The requested number of threads, or the number of cores.
@@ -187,5 +208,6 @@ pub fn print_json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result<
 /// Prints names and values in two columns.
 fn print_facts(facts: &[(&str, String)], out: &mut dyn Write) -> Result<()> {
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    facts.iter().try_for_each(|(name, value)| writeln!(out, "{name:<width$}  {value}")).map_err(terminal)
+    let print = |(name, value): &(&str, String)| writeln!(out, "{name:<width$}  {}", printable(value));
+    facts.iter().try_for_each(print).map_err(terminal)
 }

@@ -128,3 +128,118 @@ pub fn experiment_files(directory: &Path) -> Vec<PathBuf> {
     files.sort();
     files
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Training;
+
+    /// The paths of all entries of a config; of lists only the first element and the tables.
+    fn paths(value: &Value, path: &KeyPath, found: &mut Vec<KeyPath>) {
+        let below: Vec<(String, &Value)> = match value {
+            Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), value)).collect(),
+            Value::Array(array) => {
+                array.iter().enumerate().map(|(i, value)| (i.to_string(), value)).collect()
+            }
+            _ => Vec::new(),
+        };
+        for (step, value) in below {
+            let path = path.child(step);
+            found.push(path.clone());
+            paths(value, &path, found);
+        }
+    }
+
+    /// Sets every entry of a config to the value that it has, as an option would.
+    fn takes_its_own_values<C: ConfigRoot>(name: &str, config: &Value) {
+        let mut all = Vec::new();
+        paths(config, &KeyPath::default(), &mut all);
+        for path in all {
+            let text = format!("{path}={}", path.get(config).expect("an entry"));
+            let setting = Override::parse(&text).expect("a setting");
+            let after = set::<C>(config, &setting).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(&after, config, "{name}: {text}");
+        }
+    }
+
+    fn experiments() -> Vec<(String, Value)> {
+        let files = experiment_files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments")));
+        assert!(files.len() > 20);
+        let load =
+            |file: &PathBuf| (file.display().to_string(), load(file, false, &[]).expect("a plan").config);
+        files.iter().map(load).collect()
+    }
+
+    #[test]
+    fn every_key_of_every_experiment_takes_the_value_that_it_has() {
+        for (name, config) in experiments() {
+            takes_its_own_values::<Experiment>(&name, &config);
+        }
+    }
+
+    #[test]
+    fn every_key_that_may_be_left_out_takes_its_default() {
+        let mut n_set = 0;
+        for (name, config) in experiments() {
+            let mut keys = ["path=[]", "published=[]", "figure.densities=[]"].map(str::to_owned).to_vec();
+            for (method, _) in config["methods"].as_table().expect("methods") {
+                let path = KeyPath::new(["methods", method, "selector"]);
+                keys.extend([format!("{path}=none"), format!("{path}={{ type = \"none\" }}")]);
+            }
+            let n_published = config.get("published").and_then(Value::as_array).map_or(0, Vec::len);
+            keys.extend((0..n_published).map(|i| format!("published.{i}.at={{}}")));
+            let claims = config["claims"].as_array().into_iter().flatten().enumerate();
+            for (i, claim) in claims {
+                let kinds = claim.as_table().expect("a claim").keys().filter(|key| *key != "text");
+                keys.extend(kinds.map(|kind| format!("claims.{i}.{kind}.at={{}}")));
+            }
+            for key in keys {
+                let setting = Override::parse(&key).expect("a setting");
+                match set::<Experiment>(&config, &setting) {
+                    Ok(after) => {
+                        n_set += 1;
+                        assert_ne!(setting.path.get(&after), Some(&Value::Boolean(true)), "{name}: {key}");
+                    }
+                    // Some claims are about all points and have no such key; the path of candidates
+                    // and the selector depend on each other.
+                    Err(error) => {
+                        let message = error.to_string();
+                        assert!(message.contains("unknown key `claims"), "{name}: {message}");
+                    }
+                }
+            }
+        }
+        assert!(n_set > 200, "{n_set}");
+    }
+
+    #[test]
+    fn every_key_of_a_training_takes_the_value_that_it_has() {
+        for text in [
+            "format = \"crfsuite\"",
+            "format = \"csv\"\nseed = 3\nfeatures = [\"intercept\", { state = \"value\" }]\nconstraints = \"bio\"",
+            "format = \"conll\"\nlearner = \"gradient-tree-boosting\"\nselector = \"l1-path\"",
+        ] {
+            let config = toml::from_str(text).map(Value::Table).expect("TOML");
+            let (_, config) = Training::read_located(&config).expect("a training");
+            takes_its_own_values::<Training>(text, &config);
+        }
+    }
+
+    #[test]
+    fn a_key_below_a_table_that_is_left_out_can_be_set() {
+        let config = toml::from_str("format = \"conll\"").map(Value::Table).expect("TOML");
+        let (_, config) = Training::read_located(&config).expect("a training");
+        let set = |text: &str| set::<Training>(&config, &Override::parse(text).expect("a setting"));
+        let after = set("constraints.scheme=bio").expect("a key");
+        assert_eq!(after["constraints"]["scheme"].as_str(), Some("bio"));
+        for (text, said) in [
+            ("constraints.schema=bio", "unknown key `schema`, did you mean `scheme`?"),
+            ("constrains.scheme=bio", "unknown key `constrains`, did you mean `constraints`?"),
+            ("constrains=bio", "unknown key `constrains`, did you mean `constraints`?"),
+            ("seed.low=1", "unknown key `seed.low`: `seed` has no keys below it"),
+        ] {
+            let message = set(text).expect_err(text).to_string();
+            assert!(message.contains(said), "{text}: {message}");
+        }
+    }
+}

@@ -22,7 +22,8 @@ use super::{ConfigFault, KeyPath};
 #[derive(Debug, DeriveSerialize, DeriveDeserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
-    /// The features of the model; those that suit the channels of the data if omitted.
+    /// The features of the model; those that suit the channels of the data if omitted, numbers
+    /// normalised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<AnyFeature>>")]
     pub features: Option<Features>,
@@ -117,12 +118,13 @@ fn keeps_all(selector: &Box<dyn Selector>) -> bool {
     selector.keeps_all()
 }
 
-/// The default features for the channels of a schema.
+/// The default features for the channels of a schema. Numbers are normalised: learners with a
+/// penalty or a margin compare the sizes of features.
 fn usual_features(schema: &Schema) -> Features {
     let has = |test: fn(&ChannelKind) -> bool| schema.channels().iter().any(|channel| test(&channel.kind));
     let mut list = Vec::new();
     if has(|kind| matches!(kind, ChannelKind::Real)) {
-        list.extend([json!("intercept"), json!({ "state": "value" })]);
+        list.extend([json!("intercept"), json!({ "state": "normalised" })]);
     }
     if has(|kind| matches!(kind, ChannelKind::Symbol(_))) {
         list.push(json!({ "state": "equals" }));

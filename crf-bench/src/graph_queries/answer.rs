@@ -62,7 +62,8 @@ pub fn answer(
         marginals: log_z.map(|_| by_node(&shape, &node)),
         edge_marginals: edge_marginals.then(|| by_edge(&shape, &edge)),
         map,
-        map_score: score,
+        // Without nodes and edges the sum is −0.
+        map_score: score + 0.0,
         map_upper: upper,
         converged: matches!(stop, Stop::Direct | Stop::Converged),
         stop,

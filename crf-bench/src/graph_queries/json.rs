@@ -118,7 +118,10 @@ fn misread(location: &str, json: &[u8], error: &serde_json::Error) -> Error {
     let fault = match message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected ")) {
         Some((got, want)) => {
             let got = got.split_once(": ").map_or(got, |(_, got)| got);
-            format!("expected {}, got {got}", if want == "u32" { "a whole number from 0 on" } else { want })
+            format!(
+                "expected {}, got {got}",
+                if want == "u32" { "a whole number from 0 to 4294967295" } else { want }
+            )
         }
         None if error.is_data() => ConfigFault::serde(KeyPath::default(), message).message,
         // Several languages write infinities and NaN, which JSON does not have.

@@ -25,6 +25,14 @@ impl KeyPath {
         }
     }
 
+    /// Reads `key=value` as far as the value; a quoted key may have signs of equality itself.
+    pub fn split(text: &str) -> Result<(Self, &str), String> {
+        let mut sides = text.match_indices('=').map(|(i, sign)| (text[..i].trim(), &text[i + sign.len()..]));
+        let read = |(key, value)| Some((KeyPath::parse(key).ok()?, value));
+        let first = sides.clone().next().ok_or("expected key=value")?;
+        sides.find_map(read).map_or_else(|| Err(KeyPath::parse(first.0).err().unwrap_or_default()), Ok)
+    }
+
     /// The path of the given steps.
     pub fn new<S: Into<String>>(steps: impl IntoIterator<Item = S>) -> Self {
         KeyPath(steps.into_iter().map(Into::into).collect())
@@ -124,7 +132,19 @@ impl fmt::Display for KeyPath {
         };
         for (i, step) in self.0.iter().enumerate() {
             let dot = if i == 0 { "" } else { "." };
-            if bare(step) { write!(f, "{dot}{step}")? } else { write!(f, "{dot}{step:?}")? }
+            if bare(step) {
+                write!(f, "{dot}{step}")?;
+                continue;
+            }
+            write!(f, "{dot}\"")?;
+            for c in step.chars() {
+                match c {
+                    '"' | '\\' => write!(f, "\\{c}")?,
+                    c if c.is_control() => write!(f, "\\u{:04x}", u32::from(c))?,
+                    c => write!(f, "{c}")?,
+                }
+            }
+            write!(f, "\"")?;
         }
         Ok(())
     }
@@ -141,6 +161,19 @@ mod tests {
         assert_eq!(path.to_string(), "methods.\"CRF, l2\".learner.l2");
         assert!(KeyPath::parse("a b").is_err());
         assert!(KeyPath::parse("a = 1\nb").is_err());
+    }
+
+    #[test]
+    fn any_key_is_read_back_and_may_have_signs_of_equality() {
+        for step in ["a=b", "λ = 2", "tab\t, quote \" and \\", "\u{7f}\0", "", "#"] {
+            let path = KeyPath::new(["methods", step, "l2"]);
+            let text = format!("{path} = 1=2");
+            assert_eq!(KeyPath::split(&text), Ok((path, " 1=2")), "{text}");
+        }
+        assert_eq!(KeyPath::split("a"), Err("expected key=value".to_owned()));
+        assert!(
+            KeyPath::split("a b = c = d").is_err_and(|message| message.starts_with("`a b` is not a dotted"))
+        );
     }
 
     #[test]

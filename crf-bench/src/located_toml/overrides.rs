@@ -20,9 +20,7 @@ impl Override {
     /// Reads `key=value`; a value that is not TOML is a string.
     pub fn parse(text: &str) -> Result<Self> {
         let option = format!("--set {text}");
-        let (key, value) =
-            text.split_once('=').ok_or_else(|| Error::config(&option, "expected key=value"))?;
-        let path = KeyPath::parse(key.trim()).map_err(|message| Error::config(&option, message))?;
+        let (path, value) = KeyPath::split(text).map_err(|message| Error::config(&option, message))?;
         let value = match toml::from_str::<Table>(&format!("value = {}", value.trim())) {
             Ok(mut table) if table.len() == 1 => table.remove("value"),
             _ => None,

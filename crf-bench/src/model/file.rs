@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crf_core::{Constrained, Decode, FittedFeatures, Forbidden, Inference, Model, Trace};
+use crf_core::{Constrained, Decode, FittedFeatures, Forbidden, Inference, Model, Trace, require_memory};
 use crf_datasets::Format;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::config::Training;
 use crate::error::{Error, Result};
+use crate::model::nested::read_nested;
 use crate::support::atomic_file::AtomicFile;
 
 /// The first bytes of every model file.
@@ -107,39 +108,55 @@ impl ModelFile {
 
     /// Reads a file; errors name it.
     pub fn load(path: &Path) -> Result<Self> {
+        ModelFile::load_sized(path).map(|(file, _)| file)
+    }
+
+    /// [`ModelFile::load`], and the number of bytes of the file, which a pipe does not tell.
+    pub(crate) fn load_sized(path: &Path) -> Result<(Self, u64)> {
         let wrong = |message: String| Error::Model { path: path.to_owned(), message };
         let broken = |error: std::io::Error| wrong(format!("expected a model file: {error}"));
         let mut file = File::open(path).map_err(broken)?;
-        let size = file.metadata().map_err(broken)?.len();
+        let known = file.metadata().map_err(broken)?;
+        let size = known.is_file().then(|| known.len());
         let mut head = Vec::new();
         file.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(broken)?;
         let length = read_head(&head, size).map_err(wrong)?;
-        let mut payload = Vec::with_capacity(length);
+        let advice = "the file promises more than this machine can read";
+        require_memory(length as f64, "the content of the model file", advice)
+            .map_err(|error| wrong(error.to_string()))?;
+        // Only what the file has is trusted, not what it promises.
+        let mut payload = Vec::with_capacity(if size.is_some() { length } else { 0 });
         file.take(length as u64 + 1).read_to_end(&mut payload).map_err(broken)?;
-        ModelFile::read_payload(&head, &payload).map_err(wrong)
+        let size = (HEAD + payload.len()) as u64;
+        read_head(&head, Some(size)).map_err(wrong)?;
+        Ok((ModelFile::read_payload(&head, &payload).map_err(wrong)?, size))
     }
 
     /// [`ModelFile::load`] for a file in memory.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        read_head(&bytes[..bytes.len().min(HEAD)], bytes.len() as u64)?;
+        read_head(&bytes[..bytes.len().min(HEAD)], Some(bytes.len() as u64))?;
         ModelFile::read_payload(&bytes[..HEAD], &bytes[HEAD..])
     }
 
+    /// Reads the content, after its checksum: no parser sees bytes that were damaged.
     fn read_payload(head: &[u8], payload: &[u8]) -> Result<Self, String> {
-        let (contents, digest): (Result<ModelContents, _>, _) =
-            rayon::join(|| postcard::from_bytes(payload), || Sha256::digest(payload));
-        if head[20..] != digest[..] {
+        if head[20..] != Sha256::digest(payload)[..] {
             return Err("damaged: the checksum is not that of the content".to_owned());
         }
-        let mut contents =
-            contents.map_err(|error| format!("the content is no model of version 1: {error}"))?;
+        let (contents, rest) = read_nested::<ModelContents>(payload)
+            .map_err(|error| format!("the content is no model of version 1: {error}"))?;
+        if rest > 0 {
+            return Err(format!("the content is followed by {rest} bytes that are no part of the model"));
+        }
+        let mut contents = contents;
         contents.model.restore(&contents.features).map_err(|error| format!("the content: {error}"))?;
         ModelFile::new(contents).map_err(|error| format!("the stored config: {}", error.message()))
     }
 }
 
-/// The length of the payload by the head of a file, if a file of the given size has it.
-fn read_head(head: &[u8], size: u64) -> Result<usize, String> {
+/// The length of the payload by the head of a file, if a file of the given size has it. The size of
+/// a pipe is not known before its end.
+fn read_head(head: &[u8], size: Option<u64>) -> Result<usize, String> {
     if head.is_empty() {
         return Err("the file is empty; expected a model file".to_owned());
     }
@@ -147,7 +164,8 @@ fn read_head(head: &[u8], size: u64) -> Result<usize, String> {
     if head[..n] != MAGIC[..n] {
         return Err("not a model file: it does not begin with `CRFMODEL`".to_owned());
     }
-    let truncated = |want: u64| format!("truncated: expected {want} bytes, got {size}");
+    let got = size.unwrap_or(head.len() as u64);
+    let truncated = |want: u64| format!("truncated: expected {want} bytes, got {got}");
     let (Some(version), Some(length)) =
         (head[n..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes)), head.get(12..20))
     else {
@@ -161,8 +179,10 @@ fn read_head(head: &[u8], size: u64) -> Result<usize, String> {
     }
     let length = length.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
     match length.checked_add(HEAD as u64) {
-        Some(want) if want > size => Err(truncated(want)),
-        Some(want) if want == size => usize::try_from(length).map_err(|_| truncated(want)),
-        _ => Err(format!("damaged: its head and content should be {length} + {HEAD} bytes, got {size}")),
+        Some(want) if size.is_some_and(|size| want > size) => Err(truncated(want)),
+        Some(want) if size.is_none_or(|size| want == size) => {
+            usize::try_from(length).map_err(|_| truncated(want))
+        }
+        _ => Err(format!("damaged: its head and content should be {length} + {HEAD} bytes, got {got}")),
     }
 }

@@ -16,8 +16,8 @@ pub struct Scores {
     pub accuracy: f64,
     /// The fraction of sequences without a wrong label.
     pub sequence_accuracy: f64,
-    /// F1 of whole chunks, counted as by conlleval.
-    pub chunk_f1: f64,
+    /// F1 of whole chunks, counted as by conlleval; `None` if the labels make no chunks.
+    pub chunk_f1: Option<f64>,
     /// The mean F1 of the labels that occur.
     pub macro_f1: f64,
     /// Number of labelled positions, which were compared.
@@ -72,6 +72,7 @@ impl Scores {
         let confusion = Confusion::of(&evaluation);
         let schema = data.schema();
         let names = schema.kinds().iter().flat_map(|kind| kind.labels.names().iter());
+        let has_chunks = ChunkF1 {}.check_labels(schema).is_ok();
         let label = |(y, name): (usize, &str)| LabelScores {
             label: name.to_owned(),
             precision: confusion.precision(y),
@@ -83,7 +84,7 @@ impl Scores {
         Ok(Scores {
             accuracy: Accuracy {}.measure(&evaluation)?,
             sequence_accuracy: SequenceAccuracy {}.measure(&evaluation)?,
-            chunk_f1: ChunkF1 {}.measure(&evaluation)?,
+            chunk_f1: has_chunks.then(|| ChunkF1 {}.measure(&evaluation)).transpose()?,
             macro_f1: MacroF1 {}.measure(&evaluation)?,
             positions,
             sequences: data.len(),
@@ -100,12 +101,14 @@ impl Scores {
         let mut facts = vec![
             ("accuracy", fraction(self.accuracy)),
             ("sequence_accuracy", fraction(self.sequence_accuracy)),
-            ("chunk_f1", fraction(self.chunk_f1)),
+        ];
+        facts.extend(self.chunk_f1.map(|value| ("chunk_f1", fraction(value))));
+        facts.extend([
             ("macro_f1", fraction(self.macro_f1)),
             ("positions", self.positions.to_string()),
             ("sequences", self.sequences.to_string()),
             ("unknown_labels", self.unknown_labels.to_string()),
-        ];
+        ]);
         facts.extend(self.log_likelihood.map(|value| ("log_likelihood", format!("{value:.4}"))));
         let error = self.calibration.as_ref().map(|calibration| calibration.expected_calibration_error);
         facts.extend(error.map(|error| ("expected_calibration_error", fraction(error))));

@@ -57,6 +57,9 @@ pub(crate) fn train(
         )
         .into());
     }
+    if let Some(warning) = uneven(&prepared) {
+        tracing::warn!("{warning}");
+    }
     seconds.features = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();
@@ -89,5 +92,35 @@ pub(crate) fn train(
     Ok(match forbidden {
         Some(forbidden) => file.constrained(forbidden),
         None => file,
+    })
+}
+
+/// The largest ratio of the sizes of two functions that needs no warning.
+const MAX_RATIO: f64 = 100.0;
+
+/// The warning about functions of very different sizes.
+fn uneven(prepared: &Prepared) -> Option<String> {
+    let state = prepared.map.state();
+    let rows = prepared.train.nodes();
+    let mut largest = vec![0.0_f64; state.n_observations()]; // [functions]
+    for r in 0..rows.len() {
+        for &g in rows.ones(r) {
+            largest[g as usize] = largest[g as usize].max(1.0);
+        }
+        let (functions, values) = rows.valued(r);
+        for (&g, value) in functions.iter().zip(values) {
+            largest[g as usize] = largest[g as usize].max(value.abs());
+        }
+    }
+    let used = || (0..).zip(&largest).filter(|&(g, &size)| size > 0.0 && !state.targets(g).is_empty());
+    let (small, low) = used().min_by(|a, b| a.1.total_cmp(b.1))?;
+    let (large, high) = used().max_by(|a, b| a.1.total_cmp(b.1))?;
+    (*high >= MAX_RATIO * low).then(|| {
+        format!(
+            "the values of `{}` reach {high:.3e} and those of `{}` only {low:.3e}: learners with a penalty or a \
+             margin compare them, so scale them, for instance by the prototype `normalised`",
+            state.name(large),
+            state.name(small)
+        )
     })
 }

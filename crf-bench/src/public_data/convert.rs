@@ -98,7 +98,8 @@ mod tests {
     #[ignore = "needs CRF_DATA"]
     fn letters_of_the_origin_become_the_file_we_read() {
         let path = crate::experiment::cell_digest::in_data("ocr/letters.tsv.gz");
-        let ours = String::from_utf8(super::super::content(&path).expect("the letters")).expect("UTF-8");
+        let ours =
+            String::from_utf8(super::super::content(&path, 1 << 30).expect("the letters")).expect("UTF-8");
         // What the origin has beside our columns, its own numbers, is not looked at.
         let mut origin = String::new();
         for line in ours.lines().skip(1) {

@@ -1,6 +1,6 @@
 //! Downloads of public data sets.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{DataFile, DataSet, State, content};
+use super::{DataFile, DataSet, State, content, digest_of};
 use crate::error::{Error, Result};
 use crate::support::atomic_file::AtomicFile;
 
@@ -44,7 +44,7 @@ fn fetch(file: &DataFile, from: &str, directory: &Path) -> Result<()> {
     fs::create_dir_all(parent).map_err(Error::io(parent))?;
     let target = AtomicFile::new(&path)?;
     let raw = path.with_file_name(format!(".{}.download", std::process::id()));
-    let content = download(from, &raw).and_then(|()| content(&raw).map_err(Error::io(&raw)));
+    let content = download(from, &raw).and_then(|()| unpack(file, from, &raw));
     // The download must not stay, whether it succeeded or not.
     let _ = fs::remove_file(&raw);
     let refused = |message: String| Error::config(from, message);
@@ -64,11 +64,38 @@ fn fetch(file: &DataFile, from: &str, directory: &Path) -> Result<()> {
     })
 }
 
+/// Number of bytes that a byte of a download may become: text becomes about ten, a bomb a thousand.
+const MAX_EXPANSION: u64 = 100;
+
+/// The uncompressed contents of a download, if it is the right one.
+fn unpack(file: &DataFile, from: &str, raw: &Path) -> Result<Vec<u8>> {
+    if let Some(want) = &file.download {
+        let got = File::open(raw).and_then(|mut raw| digest_of(&mut raw)).map_err(Error::io(raw))?;
+        if got != *want {
+            let message =
+                format!("the download is not that of `{}`: its SHA-256 is {got}, not {want}", file.path);
+            return Err(Error::config(from, message));
+        }
+    }
+    let limit = fs::metadata(raw).map_err(Error::io(raw))?.len().saturating_mul(MAX_EXPANSION);
+    let content = content(raw, limit);
+    content.map_err(|error| Error::config(from, format!("the download cannot be unpacked: {error}")))
+}
+
 fn download(from: &str, to: &Path) -> Result<()> {
     let mut curl = Command::new("curl");
-    curl.args(["--fail", "--location", "--progress-bar", "--proto", "=http,https", "--output"])
-        .arg(to)
-        .arg(from);
+    curl.args([
+        "--fail",
+        "--location",
+        "--progress-bar",
+        "--proto",
+        "=http,https",
+        "--max-filesize",
+        "4G",
+        "--output",
+    ])
+    .arg(to)
+    .arg(from);
     let status = curl.stdin(Stdio::null()).status();
     let status =
         status.map_err(|error| Error::config("data get", format!("cannot start `curl`: {error}")))?;

@@ -9,10 +9,10 @@ mod convert;
 mod get;
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
-use crf_core::Source;
+use crf_core::{Source, readable_size};
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -21,6 +21,7 @@ use self::convert::Convert;
 pub(crate) use self::get::get;
 use crate::error::{Error, Result};
 use crate::experiment::cell_digest::{hex, in_data, strings};
+use crate::support::atomic_file::require_regular;
 
 /// The list of public data sets.
 #[derive(Debug, Deserialize)]
@@ -50,6 +51,8 @@ pub(crate) struct DataFile {
     pub(crate) path: String,
     /// The SHA-256 of the uncompressed contents.
     sha256: String,
+    /// The SHA-256 of the download as it comes, if it is known: nothing else is unpacked.
+    download: Option<String>,
     /// The URL, if it can be downloaded.
     from: Option<String>,
     /// The conversion of the download.
@@ -95,8 +98,9 @@ impl DataFile {
         if !path.exists() {
             return Ok(State::Missing);
         }
-        let content = content(&path).map_err(Error::io(&path))?;
-        Ok(if self.is_right(&content) { State::Right } else { State::Different })
+        require_regular(&path)?;
+        let digest = plain(&path).and_then(|mut from| digest_of(&mut from));
+        Ok(if digest.map_err(Error::io(&path))? == self.sha256 { State::Right } else { State::Different })
     }
 
     fn is_right(&self, content: &[u8]) -> bool {
@@ -104,20 +108,36 @@ impl DataFile {
     }
 }
 
-/// The uncompressed contents of a file.
-fn content(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut plain = Vec::new();
-    File::open(path)?.read_to_end(&mut bytes)?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(bytes);
+/// The uncompressed contents of a file, which are refused where they are more than `limit` bytes.
+fn content(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    plain(path)?.take(limit + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > limit {
+        return Err(io::Error::other(format!("unpacks to more than {}", readable_size(limit as f64))));
     }
-    MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?;
-    Ok(plain)
+    Ok(content)
 }
 
-/// The error of a source; if a file of a public set is missing, the file and, on a second line, the
-/// command that downloads it.
+/// A reader of the uncompressed contents of a file.
+fn plain(path: &Path) -> io::Result<Box<dyn Read>> {
+    let mut file = BufReader::new(File::open(path)?);
+    let is_gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+    Ok(if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
+}
+
+/// The SHA-256 of all that a reader gives, which need not fit into memory.
+fn digest_of(from: &mut dyn Read) -> io::Result<String> {
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(hex(&hash.finalize())),
+            n => hash.update(&buffer[..n]),
+        }
+    }
+}
+
+/// The error of a source; if a file of a public set is missing, the file and the command that
+/// downloads it.
 pub(crate) fn explained(error: crf_core::Error, source: &dyn Source) -> crf_core::Error {
     let Ok(config) = serde_json::to_value(source) else { return error };
     let sets = Manifest::ours().sets;
@@ -130,11 +150,11 @@ pub(crate) fn explained(error: crf_core::Error, source: &dyn Source) -> crf_core
     let DataSet { name: set, title, .. } = set;
     crf_core::Error::data(match std::env::var_os("CRF_DATA") {
         Some(_) => format!(
-            "missing file {} of {title}\n    get it by: cargo xtask data get {set}",
+            "missing file {} of {title}; get it by: cargo xtask data get {set}",
             in_data(name).display()
         ),
         None => format!(
-            "missing file {name} of {title}; CRF_DATA is not set\n    \
+            "missing file {name} of {title}; CRF_DATA is not set; \
              get it by: cargo xtask data get {set} --into data && export CRF_DATA=data"
         ),
     })

@@ -1,4 +1,13 @@
-//! Words for numbers.
+//! Words for numbers and paths.
+
+use std::path::Path;
+
+use crf_core::printable;
+
+/// A path in a message: no character of it is obeyed by the terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    printable(path.display())
+}
 
 /// `1 trial` or `3 trials`.
 pub(crate) fn plural(n: usize, noun: &str) -> String {

@@ -79,7 +79,7 @@ fn patience_without_use_is_refused() {
         (
             "--learner hmm --holdout dev.crfsuite --patience 2",
             2,
-            "--patience 2: unknown key `learner.patience`; there is `type`, `emission`, `smoothing`, `sigma_scale`, `sigma_floor`",
+            "--patience 2: unknown key `learner.patience`; there is `emission`, `smoothing`, `sigma_scale`, `sigma_floor`",
         ),
         (
             "--holdout snow.crfsuite --patience 2",

@@ -290,7 +290,7 @@ refused! {
     number_for_a_list: "", r#"{"cards": [2], "node": [0, 1]}"#, 0, 1,
         "standard input:1:25: expected a sequence, got integer `0`";
     negative_card: "", r#"{"cards": [-2], "node": [[]]}"#, 0, 1,
-        "standard input:1:13: expected a whole number from 0 on, got integer `-2`";
+        "standard input:1:13: expected a whole number from 0 to 4294967295, got integer `-2`";
     no_labels: "", r#"{"cards": [0], "node": [[]]}"#, 0, 1,
         "standard input:1: node 0 has no labels";
     missing_key: "", r#"{"cards": [2]}"#, 0, 1,

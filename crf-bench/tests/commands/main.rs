@@ -3,6 +3,7 @@
 mod bad_inputs;
 mod commands;
 mod constraints;
+mod defects;
 mod early_stop;
 mod infer;
 mod model_file;

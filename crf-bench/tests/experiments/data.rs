@@ -6,10 +6,13 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use crate::command::crf;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
-/// Serves one text at every address but `/gone`, for as long as the test runs.
-fn server(text: &'static str) -> String {
+/// Serves the same bytes at every address but `/gone`, for as long as the test runs.
+fn server(body: impl Into<Vec<u8>>) -> String {
+    let body = body.into();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
     std::thread::spawn(move || {
@@ -17,11 +20,11 @@ fn server(text: &'static str) -> String {
             let mut request = [0; 4096];
             let n = stream.read(&mut request).unwrap_or(0);
             let gone = request[..n].starts_with(b"GET /gone");
-            let (status, body) = if gone { ("404 Not Found", "") } else { ("200 OK", text) };
+            let (status, body) = if gone { ("404 Not Found", &[][..]) } else { ("200 OK", &body[..]) };
             let head =
                 format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
             // A client that has seen enough is no fault.
-            let _ = stream.write_all((head + body).as_bytes());
+            let _ = stream.write_all(&[head.as_bytes(), body].concat());
         }
     });
     address
@@ -45,7 +48,7 @@ fn data(action: &[&str], manifest: &Path, into: &Path) -> Result<String, String>
     crf(&[&["data"], action, &["--manifest", manifest, "--into", into]].concat())
 }
 
-fn sha256(text: &str) -> String {
+fn sha256(text: impl AsRef<[u8]>) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -98,6 +101,33 @@ fn what_is_wrong_is_refused_and_leaves_nothing() {
 }
 
 #[test]
+fn a_download_that_unpacks_to_a_thousand_times_its_size_is_refused() {
+    let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
+    let zeros = vec![0; 1 << 20];
+    (0..64).for_each(|_| bomb.write_all(&zeros).expect("zeros"));
+    let address = server(bomb.finish().expect("a bomb"));
+    let file = format!(r#"{{ path = "words/train", sha256 = "{}", from = "{address}/b" }}"#, sha256(""));
+    let (manifest, into) = place("bomb", &file);
+    let error = data(&["get", "words"], &manifest, &into).expect_err("a bomb");
+    assert!(error.contains("the download cannot be unpacked: unpacks to more than"), "{error}");
+    assert_eq!(std::fs::read_dir(into.join("words")).expect("a directory").count(), 0);
+}
+
+#[test]
+fn a_download_with_another_digest_is_not_unpacked() {
+    // It begins like gzip and is none, so that unpacking would fail with another message.
+    let address = server(*b"\x1f\x8bno gzip");
+    let [sum, other] = [sha256("the words"), sha256("the archive")];
+    let file = format!(
+        r#"{{ path = "words/train", sha256 = "{sum}", download = "{other}", from = "{address}/a" }}"#
+    );
+    let (manifest, into) = place("archive", &file);
+    let error = data(&["get", "words"], &manifest, &into).expect_err("another archive");
+    let got = sha256(b"\x1f\x8bno gzip");
+    assert!(error.ends_with(&format!("its SHA-256 is {got}, not {other}")), "{error}");
+}
+
+#[test]
 fn an_experiment_without_its_data_names_the_command() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/ocr/chain.toml");
     let error = |directory: Option<&str>| {
@@ -107,6 +137,6 @@ fn an_experiment_without_its_data_names_the_command() {
         String::from_utf8_lossy(&crf.get_output().stderr).into_owned()
     };
     let [known, unknown] = [Some("/nowhere"), None].map(error);
-    assert!(known.ends_with("\n    get it by: cargo xtask data get ocr\n"), "{known}");
+    assert!(known.ends_with("; get it by: cargo xtask data get ocr\n"), "{known}");
     assert!(unknown.ends_with("cargo xtask data get ocr --into data && export CRF_DATA=data\n"), "{unknown}");
 }

@@ -5,6 +5,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use serde::{Deserialize, Serialize};
 
 use crate::data::packed_strings::PackedStrings;
+use crate::error::{Error, Result};
 
 /// Index of a label or a symbol in its [`Alphabet`].
 pub type Label = u32;
@@ -13,7 +14,7 @@ pub type Label = u32;
 ///
 /// Each name is stored once; the hash table holds indices only and is built at the first lookup.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "PackedStrings", into = "PackedStrings")]
+#[serde(try_from = "PackedStrings", into = "PackedStrings")]
 pub struct Alphabet {
     names: PackedStrings,
     numbers: OnceLock<HashTable<Label>>,
@@ -54,8 +55,7 @@ impl Alphabet {
         self.numbers().find(self.hasher.hash_one(name), same).copied()
     }
 
-    /// Hash table from names to indices, built when first needed. A name that occurs twice has its
-    /// first index.
+    /// Hash table from names to indices, built when first needed.
     fn numbers(&self) -> &HashTable<Label> {
         self.numbers.get_or_init(|| {
             let hash = |number: &Label| self.hasher.hash_one(self.names.get(*number as usize));
@@ -98,9 +98,15 @@ impl PartialEq for Alphabet {
 
 impl Eq for Alphabet {}
 
-impl From<PackedStrings> for Alphabet {
-    fn from(names: PackedStrings) -> Self {
-        Alphabet { names, ..Alphabet::default() }
+impl TryFrom<PackedStrings> for Alphabet {
+    type Error = Error;
+
+    fn try_from(names: PackedStrings) -> Result<Self> {
+        let alphabet = Alphabet { names, ..Alphabet::default() };
+        if alphabet.numbers().len() < alphabet.len() {
+            return Err(Error::data("a name occurs twice in an alphabet"));
+        }
+        Ok(alphabet)
     }
 }
 

@@ -1,10 +1,12 @@
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::Label;
 use crate::data::dataset::{Column, Dataset, FOREIGN, Value, checked_weight};
 use crate::data::graph::{Graph, Shape};
 use crate::data::schema::{Channel, ChannelKind, Schema};
 use crate::error::{Error, Result};
+use crate::{Alphabet, Label};
 
 /// Builder of a [`Dataset`], which checks every value when it is added.
 #[derive(Debug)]
@@ -55,6 +57,8 @@ impl DatasetBuilder {
     }
 
     /// Adds a position, with one value per channel, to the open sequence.
+    ///
+    /// An attribute that occurs twice in a bag counts with the sum of its values.
     pub fn push(&mut self, values: &[Value<'_>], label: Option<Label>) -> Result<()> {
         let data = &mut self.data;
         let location = |data: &Dataset| {
@@ -74,8 +78,9 @@ impl DatasetBuilder {
                     return Err(Error::NotFinite(format!("got {x}; give every position a number")).at(name()));
                 }
                 (Value::Bag(bag), Column::Bag(_)) => {
+                    let alphabet = data.schema.channels()[c].kind.alphabet();
+                    let bag = summed(bag, alphabet);
                     if let Some((attribute, x)) = bag.iter().find(|(_, x)| !x.is_finite()) {
-                        let alphabet = data.schema.channels()[c].kind.alphabet();
                         let known = alphabet.filter(|known| (*attribute as usize) < known.len());
                         let attribute = known.map_or("an unknown attribute", |known| known.name(*attribute));
                         return Err(Error::NotFinite(format!("`{attribute}` is {x}")).at(name()));
@@ -97,11 +102,13 @@ impl DatasetBuilder {
                 }
             }
         }
-        for (value, column) in values.iter().zip(&mut data.columns) {
+        for ((value, column), channel) in values.iter().zip(&mut data.columns).zip(data.schema.channels()) {
             match (value, column) {
                 (Value::Real(x), Column::Real(values)) => values.push(*x),
                 (Value::Symbol(x), Column::Symbol(values)) => values.push(*x),
-                (Value::Bag(bag), Column::Bag(rows)) => rows.push(bag.iter().copied()),
+                (Value::Bag(bag), Column::Bag(rows)) => {
+                    rows.push(summed(bag, channel.kind.alphabet()).iter().copied());
+                }
                 _ => unreachable!("the kinds were compared above"),
             }
         }
@@ -167,4 +174,35 @@ impl DatasetBuilder {
         );
         self.data
     }
+}
+
+/// Upper limit of the bags that are searched for repetitions pair by pair.
+const SMALL_BAG: usize = 16;
+
+/// Attributes with the values of repeated ones summed, so that no prototype meets a repetition.
+///
+/// Attributes that the alphabet does not have stay as they are: no function looks at them.
+fn summed<'a>(bag: &'a [(u32, f64)], alphabet: Option<&Alphabet>) -> Cow<'a, [(u32, f64)]> {
+    let repeats = if bag.len() <= SMALL_BAG {
+        bag.iter().enumerate().any(|(k, (attribute, _))| bag[..k].iter().any(|(other, _)| other == attribute))
+    } else {
+        let mut attributes: Vec<u32> = bag.iter().map(|&(attribute, _)| attribute).collect();
+        attributes.sort_unstable();
+        attributes.windows(2).any(|pair| pair[0] == pair[1])
+    };
+    if !repeats {
+        return Cow::Borrowed(bag);
+    }
+    let n_known = alphabet.map_or(0, Alphabet::len);
+    let mut place = HashMap::new();
+    let mut all: Vec<(u32, f64)> = Vec::with_capacity(bag.len());
+    for &(attribute, value) in bag {
+        let known = (attribute as usize) < n_known;
+        let at = if known { *place.entry(attribute).or_insert(all.len()) } else { all.len() };
+        match all.get_mut(at) {
+            Some((_, sum)) => *sum += value,
+            None => all.push((attribute, value)),
+        }
+    }
+    Cow::Owned(all)
 }

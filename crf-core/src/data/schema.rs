@@ -1,15 +1,39 @@
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::memory::require_memory;
 use crate::{Alphabet, Label};
+
+/// Least number of bytes that an inference takes for a pair of labels: the scores of the constant
+/// functions, the table, its exponentials by row and by column, and its marginals.
+const TABLE_BYTES: f64 = 5.0 * 8.0;
 
 /// Schema of a dataset: its channels, the label alphabet of each kind of node, and the relations
 /// of its edges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StoredSchema")]
 pub struct Schema {
     channels: Vec<Channel>,
     kinds: Vec<NodeKind>,
     relations: Vec<Relation>,
+}
+
+/// Stored form of a schema; reading it repeats the checks.
+#[derive(Deserialize)]
+struct StoredSchema {
+    channels: Vec<Channel>,
+    kinds: Vec<NodeKind>,
+    relations: Vec<Relation>,
+}
+
+impl TryFrom<StoredSchema> for Schema {
+    type Error = Error;
+
+    fn try_from(StoredSchema { channels, kinds, relations }: StoredSchema) -> Result<Self> {
+        Schema::graph(channels, kinds, relations)
+    }
 }
 
 /// Named column of observations.
@@ -92,10 +116,12 @@ impl Schema {
 
     /// Schema of graphs with several kinds of node and edge.
     pub fn graph(channels: Vec<Channel>, kinds: Vec<NodeKind>, relations: Vec<Relation>) -> Result<Self> {
-        for (i, channel) in channels.iter().enumerate() {
-            if channels[..i].iter().any(|other| other.name == channel.name) {
-                return Err(Error::data(format!("two channels are named `{}`", channel.name)));
-            }
+        unique("channels", channels.iter().map(|channel| channel.name.as_str()))?;
+        unique("kinds of node", kinds.iter().map(|kind| kind.name.as_str()))?;
+        unique("relations", relations.iter().map(|relation| relation.name.as_str()))?;
+        let most = usize::from(u16::MAX) + 1;
+        if kinds.len().max(relations.len()) > most {
+            return Err(Error::data(format!("more than {most} kinds of node or relations")));
         }
         if kinds.is_empty() || kinds.iter().any(|kind| kind.labels.is_empty()) {
             return Err(Error::data("every kind of node needs at least one label".to_owned()));
@@ -148,6 +174,24 @@ impl Schema {
         (self.n_labels(tail), self.n_labels(head))
     }
 
+    /// Rejects alphabets of labels whose pairs cannot be numbered, or for whose tables there is no
+    /// memory.
+    pub(crate) fn require_tables(&self) -> Result<()> {
+        for relation in 0..self.relations.len() as u16 {
+            let (rows, columns) = self.table_shape(relation);
+            let (n_pairs, n_labels) = (rows as f64 * columns as f64, rows.max(columns));
+            let advice = "is the column of labels the right one?";
+            if n_pairs > f64::from(u32::MAX) {
+                return Err(Error::data(format!(
+                    "the data have {n_labels} labels, and pairs are numbered for at most 65536; {advice}"
+                )));
+            }
+            let what = format!("tables of all pairs of {n_labels} labels");
+            require_memory(n_pairs * TABLE_BYTES, &what, &format!("use fewer labels; {advice}"))?;
+        }
+        Ok(())
+    }
+
     /// Index of the channel called `name`, or an error that names the nearest one.
     pub fn channel(&self, name: &str) -> Result<usize> {
         let names = self.channels.iter().map(|c| c.name.as_str());
@@ -179,5 +223,14 @@ impl Schema {
     pub fn label(&self, kind: u16, name: &str) -> Result<Label> {
         let labels = &self.kinds[kind as usize].labels;
         labels.number(name).ok_or_else(|| Error::unknown("label", name, labels.names().iter()))
+    }
+}
+
+/// Returns an error if two of `names` are the same.
+fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut known = HashSet::new();
+    match names.into_iter().find(|name| !known.insert(*name)) {
+        Some(name) => Err(Error::data(format!("two {what} are named `{name}`"))),
+        None => Ok(()),
     }
 }

@@ -26,7 +26,7 @@ impl Default for SparseRows {
 }
 
 impl SparseRows {
-    /// Adds a row; zeros are dropped, and the values of a repeated column add up.
+    /// Adds a row; zeros are dropped.
     pub fn push(&mut self, entries: impl IntoIterator<Item = (u32, f64)>) {
         entries.into_iter().for_each(|(column, value)| self.add(column, value));
         self.end_row();

@@ -7,7 +7,7 @@ use crate::evaluation::predict::{Decode, for_each_sequence, marginals, most_like
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 use crate::inference::algorithm::Inference;
-use crate::inference::answers::LogZ;
+use crate::inference::answers::{Bound, LogZ};
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
 use crate::learning::learner::{Problem, bind_under};
@@ -114,8 +114,8 @@ pub(crate) fn evaluate_under(
         let labels = viterbi_labels.unwrap_or_else(|| most_likely(p, &node));
         let Some(log_z) = log_z else { return Ok((labels, None)) };
         let truth = &encoded.data().labels()[encoded.data().range(i)];
-        let log_known = log_score(inference, p, truth, scratch)?;
-        Ok((labels, Some((log_known - log_z.value, log_z, node))))
+        let log_likelihood = log_probability(inference, p, log_z, truth, scratch)?;
+        Ok((labels, Some((log_likelihood, log_z, node))))
     })?;
     let mut predicted = Vec::new();
     let mut probabilities = is_scored.then(Probabilities::default);
@@ -131,20 +131,33 @@ pub(crate) fn evaluate_under(
     Ok(Evaluation { data: encoded.data().clone(), predicted, probabilities, map })
 }
 
-/// Log sum of exp(score) over the labellings that agree with the known labels.
-fn log_score(
+/// Log probability of the known labels, given log Z of all labellings: −∞ if they cannot be.
+fn log_probability(
     inference: &dyn Inference,
     p: &mut Potentials<'_>,
+    log_z: LogZ,
     known: &[Option<Label>],
     scratch: &mut Scratch,
 ) -> Result<f64> {
-    match known.iter().copied().collect::<Option<Vec<Label>>>() {
-        // A label that the model does not have is impossible under it.
-        _ if known.iter().flatten().any(|&label| Dataset::is_foreign(label)) => Ok(f64::NEG_INFINITY),
-        Some(labels) => Ok(p.score(&labels)),
+    // A label that the model does not have is impossible under it.
+    if known.iter().flatten().any(|&label| Dataset::is_foreign(label)) {
+        return Ok(f64::NEG_INFINITY);
+    }
+    if known.iter().all(Option::is_none) {
+        return Ok(0.0);
+    }
+    let log_known = match known.iter().copied().collect::<Option<Vec<Label>>>() {
+        Some(labels) => LogZ::exact(p.score(&labels)),
         None => {
             p.clamp(known);
-            Ok(marginals(inference, p, &mut Vec::new(), scratch)?.value)
+            match marginals(inference, p, &mut Vec::new(), scratch) {
+                Err(Error::Infeasible(_)) => return Ok(f64::NEG_INFINITY),
+                log_known => log_known?,
+            }
         }
-    }
+    };
+    let log_p = log_known.value - log_z.value;
+    // Of exact numbers only rounding can make the part greater than the whole.
+    let is_exact = [log_known, log_z].iter().all(|answer| answer.bound == Bound::Exact);
+    Ok(if is_exact { log_p.min(0.0) } else { log_p })
 }

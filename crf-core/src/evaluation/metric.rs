@@ -1,5 +1,6 @@
 use std::fmt::Debug;
 
+use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 use crate::evaluation::context::EvaluationContext;
 use crate::inference::algorithm::Inference;
@@ -14,6 +15,10 @@ pub trait Metric: Debug + Send + Sync {
     /// Rejects an inference, or a reference to compare with, that cannot give what the metric
     /// needs, before anything is trained.
     fn check(&self, _inference: &dyn Inference, _reference: Option<&dyn Inference>) -> Result<()> {
+        Ok(())
+    }
+    /// Rejects labels for which the metric has no meaning.
+    fn check_labels(&self, _schema: &Schema) -> Result<()> {
         Ok(())
     }
     /// True if the metric describes training, so that it has no value for a model that was not

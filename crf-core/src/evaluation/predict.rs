@@ -56,14 +56,26 @@ pub struct Prediction {
     pub best: Vec<(f64, Vec<Label>)>,
 }
 
-/// Answers a question about every sequence, on all threads.
+/// Answers a question about every sequence, on all threads; an error names the first sequence that
+/// has no answer.
 pub fn predict(
     bound: &dyn BoundModel,
     encoded: &EncodedDataset,
     inference: &dyn Inference,
     query: Query,
 ) -> Result<Vec<Prediction>> {
-    for_each_sequence(bound, encoded, inference, |_, p, scratch| {
+    first_error(predict_each(bound, encoded, inference, query))
+}
+
+/// [`predict`] with an answer or an error for each sequence, so that the caller can use the answers
+/// before an error and number the sequences as its data do.
+pub fn predict_each(
+    bound: &dyn BoundModel,
+    encoded: &EncodedDataset,
+    inference: &dyn Inference,
+    query: Query,
+) -> Vec<Result<Prediction>> {
+    answer_each(bound, encoded, inference, |_, p, scratch| {
         let mut answer = Prediction::default();
         match query {
             Query::Labels(Decode::Viterbi) => answer.labels = viterbi(inference, p, scratch)?,
@@ -99,16 +111,31 @@ pub(crate) fn for_each_sequence<A: Send>(
     inference: &dyn Inference,
     answer: impl Fn(usize, &mut Potentials<'_>, &mut Scratch) -> Result<A> + Sync,
 ) -> Result<Vec<A>> {
+    first_error(answer_each(bound, encoded, inference, answer))
+}
+
+/// Answers of all sequences, or the error of the first that has none, with its number.
+fn first_error<A>(answers: Vec<Result<A>>) -> Result<Vec<A>> {
+    let numbered = answers.into_iter().enumerate();
+    numbered.map(|(i, answer)| answer.map_err(|error| error.at(format!("sequence {}", i + 1)))).collect()
+}
+
+/// Calls `answer` with the potentials of every sequence, on all threads.
+fn answer_each<A: Send>(
+    bound: &dyn BoundModel,
+    encoded: &EncodedDataset,
+    inference: &dyn Inference,
+    answer: impl Fn(usize, &mut Potentials<'_>, &mut Scratch) -> Result<A> + Sync,
+) -> Vec<Result<A>> {
     let answers = (0..encoded.len()).into_par_iter().map_init(
         || (Scratch::new(), Scratch::new()),
         |(memory, scratch), i| {
             let mut p = bound.fill(i, memory)?;
             inference.supports(&p.shape())?;
-            answer(i, &mut p, scratch).map_err(|error| error.at(format!("sequence {}", i + 1)))
+            answer(i, &mut p, scratch)
         },
     );
-    // Collected first, so that the error returned is that of the first sequence.
-    answers.collect::<Vec<Result<A>>>().into_iter().collect()
+    answers.collect()
 }
 
 /// Most likely labelling as a whole.

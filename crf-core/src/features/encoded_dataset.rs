@@ -119,7 +119,7 @@ impl EncodedDataset {
         for i in 0..self.len() {
             let (shape, range) = (self.data.shape(i), self.data.range(i));
             for (n, t) in range.enumerate() {
-                if let Some(label) = self.data.labels()[t] {
+                if let Some(label) = self.data.labels()[t].filter(|&label| !Dataset::is_foreign(label)) {
                     self.nodes.for_each(t, |g, _| visit(g, shape.kind(n), label));
                     self.constant_state.iter().for_each(|&(g, _)| visit(g, shape.kind(n), label));
                 }
@@ -134,7 +134,9 @@ impl EncodedDataset {
             let (shape, labels) = (self.data.shape(i), &self.data.labels()[self.data.range(i)]);
             for (e, &row) in self.edge_row_indices(i).iter().enumerate() {
                 let ((u, v), relation) = (shape.ends(e), shape.relation(e));
-                if let (Some(before), Some(now)) = (labels[u], labels[v]) {
+                if let (Some(before), Some(now)) = (labels[u], labels[v])
+                    && !Dataset::is_foreign(before.max(now))
+                {
                     let pair = before * shape.card(v) as u32 + now;
                     self.edge_rows.for_each(row as usize, |g, _| visit(g, relation, pair));
                     self.constant_transition.iter().for_each(|&(g, _)| visit(g, relation, pair));

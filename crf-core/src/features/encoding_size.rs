@@ -19,6 +19,9 @@ pub struct EncodingSize {
     pub entries: usize,
     /// Approximate upper limit of the bytes of the encoded data while they are built.
     pub bytes: usize,
+    /// Approximate bytes of the values at positions alone, without those of edges, which may share
+    /// them.
+    pub least_bytes: usize,
 }
 
 /// Number of samples, and positions per sample, that are encoded to estimate the fraction of
@@ -29,29 +32,32 @@ const SAMPLE_LEN: usize = 32;
 impl FittedFeatures {
     /// Estimates the size of `data` after encoding from a few samples.
     pub fn estimate(&self, data: &Dataset) -> Result<EncodingSize> {
-        let map = self.candidates()?;
-        let functions = map.state().n_observations() + map.transition().n_observations();
-        let mut ones = 0;
-        let mut others = 0;
+        let mut counts = [[0; 2]; 2]; // [at positions, on edges][ones, other values]
         let mut n_sampled = 0;
         for (i, sample) in samples(data) {
             n_sampled += sample.len();
             let x = data.sequence(i).part(sample);
-            for FittedEntry { encoder, .. } in self.entries().into_iter().flatten() {
-                let rows = EncodedRows::encode(&**encoder, &x);
-                for (_, value) in (0..rows.len()).flat_map(|t| rows.row(t)) {
-                    ones += usize::from(value == 1.0);
-                    others += usize::from(value != 1.0);
+            for (entries, [ones, others]) in self.entries().into_iter().zip(&mut counts) {
+                for FittedEntry { encoder, .. } in entries {
+                    let rows = EncodedRows::encode(&**encoder, &x);
+                    for (_, value) in (0..rows.len()).flat_map(|t| rows.row(t)) {
+                        *ones += usize::from(value == 1.0);
+                        *others += usize::from(value != 1.0);
+                    }
                 }
             }
         }
-        let n = data.n_positions();
-        let scaled = |count: usize, n: usize| (count as f64 * n as f64 / n_sampled.max(1) as f64) as usize;
-        let entries = scaled(ones + others, n);
+        let scale = data.n_positions() as f64 / n_sampled.max(1) as f64;
         // A one takes 4 bytes and any other value 12; sequences are encoded in chunks, which take
         // little beside the result.
-        let bytes = 4 * scaled(ones, n) + 12 * scaled(others, n);
-        Ok(EncodingSize { functions, features: map.len(), entries, bytes })
+        let [at_positions, on_edges] = counts.map(|[ones, others]| scale * (4 * ones + 12 * others) as f64);
+        Ok(EncodingSize {
+            functions: self.n_functions(),
+            features: self.n_candidates()? as usize,
+            entries: (scale * counts.as_flattened().iter().sum::<usize>() as f64) as usize,
+            bytes: (at_positions + on_edges) as usize,
+            least_bytes: at_positions as usize,
+        })
     }
 }
 
@@ -72,7 +78,7 @@ fn samples(data: &Dataset) -> impl Iterator<Item = (usize, Range<usize>)> {
 
 impl fmt::Display for EncodingSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EncodingSize { functions, features, entries, bytes } = self;
+        let EncodingSize { functions, features, entries, bytes, .. } = self;
         let megabytes = *bytes as f64 / 1e6;
         write!(f, "{functions} functions, {features} features, about {entries} values in {megabytes:.1} MB")
     }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -6,6 +7,7 @@ use crate::data::schema::Schema;
 use crate::error::Result;
 use crate::features::feature_set::FeatureSet;
 use crate::features::fitted_entry::FittedEntry;
+use crate::features::prototypes::LABEL_ENDS;
 
 /// Feature map: the features of a model, in the order of their weights.
 ///
@@ -104,7 +106,7 @@ impl FeatureMap {
             return format!("feature {feature}"); // of a map that is still to be restored
         }
         let (g, target) = self.feature(feature);
-        let label = |kind: u16, label| self.schema.kinds()[kind as usize].labels.name(label);
+        let label = |kind: u16, label| quoted(self.schema.kinds()[kind as usize].labels.name(label));
         let (features, target) = match target {
             Target::State(y) => (&self.state, format!("y={}", label(self.state.scope(g), y))),
             Target::Transition(before, now) => {
@@ -149,5 +151,13 @@ impl FeatureMap {
     /// Copies the map with the state features of each function multiplied by a factor.
     pub fn times(self, factors: Vec<f64>) -> Self {
         FeatureMap { state: self.state.times(factors), ..self }
+    }
+}
+
+/// Name of a label as a rule writes it: between back ticks if a part of it would end it.
+fn quoted(label: &str) -> Cow<'_, str> {
+    match LABEL_ENDS.iter().any(|end| label.contains(end)) {
+        true => format!("`{label}`").into(),
+        false => label.into(),
     }
 }

@@ -9,7 +9,10 @@ use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 use crate::features::feature_set::FeatureSet;
 use crate::features::fitted_entry::FittedEntry;
-use crate::features::spec::{Features, Link};
+use crate::features::label_pattern::LabelPattern;
+use crate::features::prototype::Observation;
+use crate::features::spec::{Features, Link, Pairs};
+use crate::memory::require_memory;
 
 /// Fitted features, ready to encode any data of the schema they were fitted on; part of a saved
 /// model.
@@ -48,6 +51,7 @@ impl Features {
         if schema.labels().is_empty() {
             return Err(Error::data("the training data have no label at any position"));
         }
+        schema.require_tables()?;
         let mut fitted = FittedFeatures { schema: schema.clone(), state: Vec::new(), transition: Vec::new() };
         for spec in &self.0 {
             let (entries, scopes) = match &spec.link {
@@ -69,6 +73,37 @@ impl Features {
 /// Callback (function, kind of node or relation, label or pair of labels) for every non-zero value
 /// at a labelled position.
 type FunctionVisitor<'a> = &'a mut dyn FnMut(u32, u16, u32);
+
+/// Number of positions from which on the size of encoded data is estimated before they are encoded.
+const LARGE: usize = 1 << 16;
+
+/// Least number of bytes of a feature: its target and its weight.
+const FEATURE_BYTES: f64 = 4.0 + 8.0;
+
+/// Number of features of an entry whose functions may be tied to `all` targets, or to those that
+/// match their label patterns.
+fn n_targets(
+    schema: &Schema,
+    entry: &FittedEntry,
+    all: usize,
+    matching: impl Fn(&LabelPattern, &Schema, u16) -> Result<Vec<u32>>,
+) -> Result<f64> {
+    if let Some(n) = entry.encoder.n_plain_functions() {
+        return Ok(n as f64 * all as f64);
+    }
+    let count = |observation: &Observation| match &observation.labels {
+        None => Ok(all as f64),
+        Some(patterns) => {
+            let targets = patterns.iter().map(|pattern| matching(pattern, schema, entry.scope));
+            let in_function = |error: Error| error.at(format!("labels of `{}`", observation.name));
+            let mut targets = targets.collect::<Result<Vec<_>>>().map_err(in_function)?.concat();
+            targets.sort_unstable();
+            targets.dedup();
+            Ok(targets.len() as f64)
+        }
+    };
+    entry.encoder.observations(schema).iter().map(count).sum()
+}
 
 fn only_scope(number: u16) -> std::ops::Range<u16> {
     number..number + 1
@@ -102,11 +137,48 @@ impl FittedFeatures {
         self.build_map(None)
     }
 
+    /// Entries with the number of features that tie their functions to all their targets, counted
+    /// without making them.
+    fn candidates_by_entry(&self) -> impl Iterator<Item = Result<(&FittedEntry, f64)>> {
+        let schema = &*self.schema;
+        let state = self.state.iter().map(|entry| {
+            let n = n_targets(schema, entry, schema.n_labels(entry.scope), LabelPattern::states)?;
+            Ok((entry, n))
+        });
+        let transition = self.transition.iter().map(|entry| {
+            let n = n_targets(schema, entry, self.n_pairs(entry.scope), LabelPattern::pairs)?;
+            Ok((entry, n))
+        });
+        state.chain(transition)
+    }
+
+    /// Number of features of [`FittedFeatures::candidates`], counted without making them.
+    pub(crate) fn n_candidates(&self) -> Result<f64> {
+        self.candidates_by_entry().map(|entry| Ok(entry?.1)).sum()
+    }
+
+    fn n_pairs(&self, relation: u16) -> usize {
+        let (rows, columns) = self.schema.table_shape(relation);
+        rows * columns
+    }
+
+    /// Rejects a map that there is no memory for.
+    fn require_map(&self, train: Option<&EncodedDataset>) -> Result<()> {
+        let (mut n, mut bytes) = (0.0, 0.0);
+        for entry in self.candidates_by_entry() {
+            let (entry, n_candidates) = entry?;
+            // Of observed pairs there is one bit for each that may be.
+            let is_observed = train.is_some() && entry.pairs == Pairs::Observed;
+            bytes += n_candidates * if is_observed { 1.0 / 8.0 } else { FEATURE_BYTES };
+            n += n_candidates;
+        }
+        let advice = "use fewer features or labels, `min_count`, or `pairs = \"observed\"`";
+        require_memory(bytes, &format!("the map of {n} features"), advice)
+    }
+
     fn build_map(&self, train: Option<&EncodedDataset>) -> Result<FeatureMap> {
-        let n_pairs = |relation| {
-            let (rows, columns) = self.schema.table_shape(relation);
-            rows * columns
-        };
+        self.require_map(train)?;
+        let n_pairs = |relation| self.n_pairs(relation);
         let state = FeatureSet::new(
             &self.schema,
             &self.state,
@@ -139,6 +211,11 @@ impl FittedFeatures {
             return Err(Error::data(
                 "the data have other channels or labels than those the features were fitted on",
             ));
+        }
+        if data.n_positions() >= LARGE {
+            let bytes = self.estimate(&data)?.least_bytes as f64;
+            let what = format!("{} positions as values of features", data.n_positions());
+            require_memory(bytes, &what, "use fewer features, such as by `min_count`, or less data")?;
         }
         EncodedDataset::encode(data, &self.state, &self.transition, progress)
     }

@@ -42,3 +42,4 @@ pub(crate) mod label_pattern;
 pub(crate) mod prototype;
 pub mod prototypes;
 pub(crate) mod spec;
+pub(crate) mod units;

@@ -199,7 +199,8 @@ impl<'a> Potentials<'a> {
             let (u, v) = self.shape.ends(e);
             self.tables.of(e)[labels[u] as usize * self.shape.card(v) + labels[v] as usize]
         });
-        node.sum::<f64>() + edge.sum::<f64>()
+        // The sum of no numbers is −0.
+        0.0 + node.sum::<f64>() + edge.sum::<f64>()
     }
 
     /// Returns an error if a potential is NaN or +∞; reads the tables only if one may be.

@@ -6,12 +6,13 @@ use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::fitted::FittedFeatures;
-use crate::inference::potentials::{EdgeTables, Potentials, TableVersion, Tables};
+use crate::inference::potentials::{Potentials, TableVersion, Tables};
 use crate::inference::scratch::Scratch;
+use crate::memory::require_memory;
 use crate::models::chunk_scheme::{ChunkPart, ChunkScheme};
 use crate::models::log_linear::LogLinear;
 use crate::models::model::{BoundModel, Model};
-use crate::plugin::{NameOr, name_or};
+use crate::plugin::{NameOr, name_or, nested};
 use crate::{Label, Shape};
 
 /// Constraints on labellings: labels that may not follow each other, begin a sequence, or end it. A
@@ -63,8 +64,14 @@ impl Constraints {
         if schema.kinds().len() > 1 {
             return Err(Error::data("constraints are for data whose positions are all of one kind"));
         }
-        let mut forbidden =
-            Forbidden { n_labels: n, pairs: vec![false; n * n], first: vec![false; n], last: vec![false; n] };
+        let squared = n as f64 * n as f64;
+        require_memory(squared, &format!("the forbidden pairs of {n} labels"), "use fewer labels")?;
+        let mut forbidden = StoredForbidden {
+            n_labels: n,
+            pairs: vec![false; n * n],
+            first: vec![false; n],
+            last: vec![false; n],
+        };
         if let Some(scheme) = self.scheme {
             let parts = labels.names().iter().map(|label| scheme.part(label)).collect::<Result<Vec<_>>>()?;
             for (i, &before) in parts.iter().enumerate() {
@@ -87,31 +94,55 @@ impl Constraints {
                 ends[number(name)?] = true;
             }
         }
-        Ok(forbidden)
+        forbidden.try_into()
     }
 }
 
 /// Forbidden labels and pairs by index: pairs on the first relation, labels of the first and the
 /// last position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "StoredForbidden")]
 pub struct Forbidden {
     n_labels: usize,
     pairs: Vec<bool>, // [labels × labels]
     first: Vec<bool>, // [labels]
     last: Vec<bool>,  // [labels]
+    #[serde(skip)]
+    forbids_pairs: bool, // true if some pair is forbidden
+}
+
+/// Stored form of forbidden labels and pairs.
+#[derive(Deserialize)]
+struct StoredForbidden {
+    n_labels: usize,
+    pairs: Vec<bool>,
+    first: Vec<bool>,
+    last: Vec<bool>,
+}
+
+impl TryFrom<StoredForbidden> for Forbidden {
+    type Error = Error;
+
+    fn try_from(StoredForbidden { n_labels, pairs, first, last }: StoredForbidden) -> Result<Self> {
+        let n_pairs = n_labels.checked_mul(n_labels);
+        if n_pairs != Some(pairs.len()) || first.len() != n_labels || last.len() != n_labels {
+            return Err(Error::data("the lists of the constraints do not fit their number of labels"));
+        }
+        Ok(Forbidden { forbids_pairs: pairs.contains(&true), n_labels, pairs, first, last })
+    }
 }
 
 /// Memory for tables in which forbidden pairs are impossible.
 #[derive(Debug, Default)]
 pub struct ConstrainedTables {
-    source_version: TableVersion, // version of the tables that these were made of
+    source_version: Option<TableVersion>, // version of the tables that these were made of
     version: TableVersion,
-    done: Vec<bool>, // [tables]
     values: Vec<f64>,
 }
 
 impl Forbidden {
-    /// Returns an error at the first known label that breaks a constraint.
+    /// Returns an error at the first known label that breaks a constraint, or pair of known labels
+    /// at the ends of an edge of the first relation.
     pub fn check(&self, data: &Dataset) -> Result<()> {
         for i in 0..data.len() {
             let labels = &data.labels()[data.range(i)];
@@ -125,15 +156,17 @@ impl Forbidden {
                     return Err(broken(message, i));
                 }
             }
-            for (t, pair) in labels.windows(2).enumerate() {
-                if let [Some(before), Some(after)] = *pair
+            let shape = data.shape(i);
+            for e in (0..shape.n_edges()).filter(|&e| shape.relation(e) == 0) {
+                let (u, v) = shape.ends(e);
+                if let (Some(before), Some(after)) = (labels[u], labels[v])
                     && let [i_before, i_after] = [before, after].map(|label| label as usize)
                     && i_before.max(i_after) < self.n_labels
                     && self.pairs[i_before * self.n_labels + i_after]
                 {
                     let name = |label: Label| data.label_name(0, label);
                     let message = format!("`{}` may not follow `{}`", name(after), name(before));
-                    return Err(broken(format!("position {}: {message}", t + 2), i));
+                    return Err(broken(format!("position {}: {message}", v + 1), i));
                 }
             }
         }
@@ -146,7 +179,8 @@ impl Forbidden {
         model: &'a dyn Model,
         encoded: &'a EncodedDataset,
     ) -> Result<Box<dyn BoundModel + 'a>> {
-        if self.n_labels != encoded.data().schema().labels().len() {
+        let schema = encoded.data().schema();
+        if schema.kinds().len() > 1 || self.n_labels != schema.labels().len() {
             return Err(Error::data("the constraints were made for other labels than the data have"));
         }
         Ok(Box::new(BoundConstrained { model: model.bind(encoded)?, forbidden: self }))
@@ -161,27 +195,28 @@ impl Forbidden {
             let node = &mut node[shape.node_offset(n)..shape.node_offset(n + 1)];
             forbid(node, forbidden);
         }
-        let mut changed = memory.source_version != tables.version;
-        if changed {
-            memory.source_version = tables.version;
+        if !self.forbids_pairs {
+            return Potentials::new(shape, node, tables);
+        }
+        if let Shape::Graph(graph) = shape
+            && tables.relations.is_empty()
+            && graph.edges().iter().any(|edge| edge.relation > 0)
+        {
+            return Err(Error::data(
+                "constraints on edges of several relations need tables for each of them",
+            ));
+        }
+        // All tables at once, so that they change no more than those that they are made of.
+        if memory.source_version != Some(tables.version) {
+            memory.source_version = Some(tables.version);
+            memory.version = tables.version.after(&[f64::NEG_INFINITY]);
             memory.values.clear();
             memory.values.extend_from_slice(tables.values);
-            memory.done.clear();
-            memory.done.resize(tables.starts.len().saturating_sub(1), false);
-        }
-        let n_edges = match (shape, tables.of_edge) {
-            (Shape::Chain { len, .. }, EdgeTables::Shared) => len.saturating_sub(1).min(1),
-            _ => shape.n_edges(),
-        };
-        for e in (0..n_edges).filter(|&e| shape.relation(e) == 0) {
-            let table = tables.of_edge.table(e);
-            if !std::mem::replace(&mut memory.done[table], true) {
-                forbid(&mut memory.values[tables.starts[table]..tables.starts[table + 1]], &self.pairs);
-                changed = true;
+            for (table, range) in tables.starts.windows(2).enumerate() {
+                if tables.relations.get(table).is_none_or(|&relation| relation == 0) {
+                    forbid(&mut memory.values[range[0]..range[1]], &self.pairs);
+                }
             }
-        }
-        if changed {
-            memory.version = TableVersion::of(&memory.values);
         }
         let tables = Tables { values: &memory.values, version: memory.version, ..tables };
         Potentials::new(shape, node, tables)
@@ -201,6 +236,7 @@ fn forbid(potentials: &mut [f64], forbidden: &[bool]) {
 /// Model under constraints.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Constrained {
+    #[serde(deserialize_with = "nested")]
     model: Box<dyn Model>,
     forbidden: Forbidden,
 }

@@ -68,11 +68,11 @@ impl Model for LogLinear {
     /// Reads the state weights in place, without a layout of its own.
     fn bind<'a>(&'a self, encoded: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
         encoded.require(self.map.schema())?;
+        self.map.schema().require_tables()?;
         let (state, transition) = self.weights.split_at(self.map.state().len());
         let mut constants = ConstantScores::new(&self.map);
-        let mut edges = EdgeScores::new(&self.map, encoded);
         constants.update(&self.map, encoded, state);
-        edges.update(transition);
+        let edges = EdgeScores::with_weights(&self.map, encoded, transition);
         Ok(Box::new(BoundLogLinear { features: self.map.state(), weights: state, encoded, constants, edges }))
     }
 

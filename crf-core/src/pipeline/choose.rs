@@ -10,6 +10,7 @@ use crate::evaluation::metrics::ErrorRate;
 use crate::evaluation::predict::Decode;
 use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
+use crate::features::units::{feature_units, warn_of_units};
 use crate::inference::answers::Stop;
 use crate::learning::learner::{FitContext, Learner, Problem};
 use crate::learning::selector::{Candidate, Selector};
@@ -96,6 +97,9 @@ fn choose_observed(
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
     let proposes_one = selector.proposes_one();
+    if !proposes_one {
+        warn_of_units(problem.map, &feature_units(problem.map, problem.train));
+    }
     let parts = match problem.valid {
         None if !proposes_one => {
             let set_aside = draw(problem.train.data(), selector, &run.seed.child("set aside"))?;
@@ -150,7 +154,7 @@ fn choose_observed(
             observer(&tried_candidate, shown)?;
         }
         let score = score.unwrap_or(f64::INFINITY);
-        if best.as_ref().is_none_or(|(lowest, ..)| score < *lowest) {
+        if best.as_ref().is_none_or(|(lowest, ..)| score.total_cmp(lowest).is_lt()) {
             best = Some((score, tried.len(), features.to_vec(), model));
         }
         tried.push(tried_candidate);

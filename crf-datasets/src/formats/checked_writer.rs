@@ -3,6 +3,9 @@ use std::io;
 
 use crf_core::{Channel, ChannelKind, Dataset, Error, Result};
 
+use crate::formats::label_name::{LABEL, is_label};
+use crate::text::lines::BYTE_ORDER_MARK;
+
 /// Checks before and while data are written: refuses data that the format cannot hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckedWriter<'a> {
@@ -88,18 +91,26 @@ impl<'a> CheckedWriter<'a> {
         }
     }
 
-    /// Label at a position; `None` if unknown.
-    pub(crate) fn label(&self, i: usize, t: usize) -> Option<&'a str> {
-        self.data.sequence(i).labels()[t].map(|label| self.data.label_name(0, label))
+    /// Label at a position; `None` if unknown. Refuses names that no reader takes for a label.
+    pub(crate) fn label(&self, i: usize, t: usize) -> Result<Option<&'a str>> {
+        match self.data.sequence(i).labels()[t].map(|label| self.data.label_name(0, label)) {
+            Some(name) if !is_label(name) => {
+                Err(self.error_at(i, t, format!("hold the label {name:?}, which is not {LABEL}")))
+            }
+            label => Ok(label),
+        }
     }
 
-    /// Label at a position, or an empty text if it is unknown; refuses labels with an empty name.
+    /// Label at a position, or an empty text if it is unknown.
     pub(crate) fn label_or_empty(&self, i: usize, t: usize) -> Result<&'a str> {
-        match self.label(i, t) {
-            Some("") => {
-                Err(self.error_at(i, t, "hold a label with an empty name, which would be read as unknown"))
-            }
-            label => Ok(label.unwrap_or_default()),
+        Ok(self.label(i, t)?.unwrap_or_default())
+    }
+
+    /// Refuses a line that begins with a byte order mark, which readers refuse or take away.
+    pub(crate) fn no_mark(&self, i: usize, t: usize, line: &str) -> Result<()> {
+        match line.starts_with(BYTE_ORDER_MARK) {
+            true => Err(self.error_at(i, t, "hold a byte order mark at the beginning of a line")),
+            false => Ok(()),
         }
     }
 

@@ -2,11 +2,12 @@ use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crf_core::{Dataset, Error, Result, Schema};
+use crf_core::{Dataset, Result, Schema};
 use rayon::prelude::*;
 
 use crate::formats::format::Format;
 use crate::text::input::Text;
+use crate::text::lines::append_line;
 
 /// Boundary at which a text can be split into chunks that are read independently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub enum ChunkBoundary {
 /// Number of chunks per batch: enough that all cores have work even if chunks differ in cost.
 const CHUNKS_PER_BATCH: usize = 16;
 
+/// Number of bytes at which a chunk is full, however few its lines are.
+const FULL_CHUNK: usize = 1 << 23;
+
 /// Lines of a text that hold whole sequences.
 struct TextChunk {
     /// Number of lines of the text before the chunk.
@@ -33,7 +37,8 @@ struct TextChunk {
 impl dyn Format + '_ {
     /// Reads sequences on all cores, if the format allows it: [`Format::read`] for a known schema.
     ///
-    /// A batch comes as several datasets. The datasets before an error are still emitted.
+    /// A batch comes as several datasets, one of each chunk; those before an error are still
+    /// emitted.
     pub fn read_in_chunks(
         &self,
         name: &str,
@@ -52,13 +57,22 @@ impl dyn Format + '_ {
         while !at_end {
             let mut chunks = Vec::new();
             let mut n_lines = 0;
-            while !at_end && n_lines < batch.max(1) {
-                let chunk =
-                    next_chunk(boundary, lines_before + n_lines, batch.div_ceil(CHUNKS_PER_BATCH), from)
-                        .map_err(|source| Error::Io { path: name.into(), source })?;
-                at_end = chunk.n_lines == 0;
-                n_lines += chunk.n_lines;
-                chunks.push(chunk);
+            let mut n_bytes = 0;
+            let mut unread = Ok(());
+            while !at_end && n_lines < batch.max(1) && n_bytes < CHUNKS_PER_BATCH * FULL_CHUNK {
+                let min_filled = batch.div_ceil(CHUNKS_PER_BATCH);
+                match next_chunk(name, boundary, lines_before + n_lines, min_filled, from) {
+                    Ok(chunk) => {
+                        at_end = chunk.n_lines == 0;
+                        n_lines += chunk.n_lines;
+                        n_bytes += chunk.bytes.len();
+                        chunks.push(chunk);
+                    }
+                    Err(error) => {
+                        unread = Err(error);
+                        at_end = true;
+                    }
+                }
             }
             lines_before += n_lines;
             let results: Vec<Result<Vec<Dataset>>> =
@@ -70,7 +84,7 @@ impl dyn Format + '_ {
             });
             any |= !datasets.is_empty();
             let next = emit(datasets)?;
-            outcome?;
+            outcome.and(unread)?;
             if next.is_break() {
                 return Ok(());
             }
@@ -84,25 +98,28 @@ impl dyn Format + '_ {
     }
 }
 
-/// The next chunk, with at least `min_filled` lines that are not blank; one without lines at the
-/// end of the text.
+/// The next chunk, with at least `min_filled` lines that are not blank unless they are long; one
+/// without lines at the end of the text.
 fn next_chunk(
+    name: &str,
     boundary: ChunkBoundary,
     lines_before: usize,
     min_filled: usize,
     from: &mut dyn BufRead,
-) -> std::io::Result<TextChunk> {
+) -> Result<TextChunk> {
     let mut chunk = TextChunk { lines_before, bytes: Vec::new(), n_lines: 0 };
     let mut n_filled = 0;
     loop {
         let start = chunk.bytes.len();
-        if from.read_until(b'\n', &mut chunk.bytes)? == 0 {
+        if !append_line(name, lines_before + chunk.n_lines, from, &mut chunk.bytes)? {
             return Ok(chunk);
         }
         chunk.n_lines += 1;
-        let is_blank = chunk.bytes[start..].trim_ascii().is_empty();
+        // A TAB is a field of its own, so that a line of TABs is blank in some formats only.
+        let is_blank = chunk.bytes[start..].iter().all(|byte| matches!(byte, b' ' | b'\r' | b'\n'));
         n_filled += usize::from(!is_blank);
-        if n_filled >= min_filled.max(1) && (is_blank || boundary == ChunkBoundary::AfterLines) {
+        let is_full = n_filled >= min_filled.max(1) || chunk.bytes.len() >= FULL_CHUNK;
+        if is_full && (is_blank || boundary == ChunkBoundary::AfterLines) {
             return Ok(chunk);
         }
     }

@@ -10,6 +10,7 @@ use crate::formats::checked_writer::{CheckedWriter, write_error};
 use crate::formats::chunks::ChunkBoundary;
 use crate::formats::dataset_sink::DatasetSink;
 use crate::formats::format::Format;
+use crate::formats::label_name::LABEL;
 use crate::text::input::Text;
 use crate::text::lines::{Line, Lines};
 
@@ -104,11 +105,12 @@ impl Format for Conll {
             values.clear();
             let mut n_fields = 0;
             let mut label = None;
-            for (_, field) in self.fields(line.text) {
+            for (offset, field) in self.fields(line.text) {
                 if n_fields < n_channels {
                     values.push(Value::Symbol(sink.symbol(n_fields, field)));
                 } else if n_fields < n_columns && field != self.unknown {
-                    label = Some(sink.label(field));
+                    let known = sink.label(field);
+                    label = Some(known.ok_or_else(|| line.error(offset, LABEL, format_args!("`{field}`")))?);
                 }
                 n_fields += 1;
             }
@@ -176,7 +178,7 @@ impl Format for Conll {
                     add(writer.symbol(i, t, c, x.symbol(c)[t])?, &mut line)?;
                 }
                 if self.label {
-                    match writer.label(i, t) {
+                    match writer.label(i, t)? {
                         Some(label) if label == self.unknown => {
                             let what = format!("hold the label {label:?}, which is that of `unknown`");
                             return Err(writer.error_at(i, t, what));
@@ -196,6 +198,7 @@ impl Format for Conll {
                         format!("hold the line {line:?}, which would be read as blank"),
                     ));
                 }
+                writer.no_mark(i, t, &line)?;
                 line.push('\n');
                 to.write_all(line.as_bytes()).map_err(write_error)?;
             }

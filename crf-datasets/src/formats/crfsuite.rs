@@ -10,13 +10,14 @@ use crate::formats::checked_writer::{CheckedWriter, write_error};
 use crate::formats::chunks::ChunkBoundary;
 use crate::formats::dataset_sink::{DatasetSink, attributes};
 use crate::formats::format::Format;
+use crate::formats::label_name::LABEL;
 use crate::text::fields::finite;
 use crate::text::input::Text;
 use crate::text::lines::{Line, Lines};
 
 /// Lines of a label and attributes, separated by TABs, as CRFsuite reads them.
 ///
-/// A blank line ends a sequence. An attribute is a name, or a name with a value as in `name:2.5`.
+/// A blank line, also one of spaces, ends a sequence. An attribute is a name, or a name with a value as in `name:2.5`.
 /// The value is 1 if omitted, and values of a repeated attribute add up. In names `\:` stands for a
 /// colon and `\\` for a backslash; other backslashes stand for themselves. An empty label is an
 /// unknown label. A line `@weight:2.5` sets the weight of its sequence. The attributes are the bag
@@ -66,7 +67,7 @@ impl Format for Crfsuite {
         let mut weight = None;
         loop {
             let line = lines.next()?;
-            let Some(line) = line.filter(|line| !line.text.is_empty()) else {
+            let Some(line) = line.filter(|line| !is_blank(line.text)) else {
                 if sink.n_open() > 0 && sink.end_chain(weight.take().unwrap_or(1.0))?.is_break() {
                     return Ok(());
                 }
@@ -87,7 +88,10 @@ impl Format for Crfsuite {
             let (label, mut offset) = if self.labelled {
                 let end = text.find('\t').unwrap_or(text.len());
                 let label = unescape(&text[..end], &mut unescaped);
-                ((!label.is_empty()).then(|| sink.label(label)), end + 1)
+                let known = (!label.is_empty()).then(|| {
+                    sink.label(label).ok_or_else(|| line.error(0, LABEL, format_args!("`{label}`")))
+                });
+                (known.transpose()?, end + 1)
             } else {
                 (None, if text.is_empty() { 1 } else { 0 })
             };
@@ -128,9 +132,7 @@ impl Format for Crfsuite {
                 line.clear();
                 bag.clear();
                 if self.labelled {
-                    let label = writer.label_or_empty(i, t)?;
-                    writer.refuse_chars(i, t, label, &SEPARATORS, "; `jsonl` can")?;
-                    escape(label, &mut line);
+                    escape(writer.label_or_empty(i, t)?, &mut line);
                     line.push('\t');
                 }
                 data.sequence(i).for_each_in_bag(0, t, |attribute, value| bag.push((attribute, value)));
@@ -153,11 +155,12 @@ impl Format for Crfsuite {
                     line.push('\t');
                 }
                 // The last TAB stays if the line would be blank without it.
-                if line.len() > 1 {
-                    line.pop();
-                } else if line.is_empty() {
+                if line.is_empty() {
                     line.push('\t');
+                } else if !is_blank(&line[..line.len() - 1]) {
+                    line.pop();
                 }
+                writer.no_mark(i, t, &line)?;
                 line.push('\n');
                 to.write_all(line.as_bytes()).map_err(write_error)?;
             }
@@ -200,6 +203,11 @@ fn attribute(
     let value = finite(&text[end + 1..stop]);
     let value = value.ok_or_else(|| line.error(end + 1, want, format!("`{}`", &text[end + 1..stop])))?;
     Ok(((symbol, value), stop))
+}
+
+/// True if a line ends a sequence.
+fn is_blank(line: &str) -> bool {
+    line.bytes().all(|byte| byte == b' ')
 }
 
 /// Text of the weight in a weight line; `None` for other lines.

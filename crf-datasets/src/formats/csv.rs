@@ -14,9 +14,10 @@ use crate::formats::checked_writer::{CheckedWriter, write_error};
 use crate::formats::csv::line_feed::LineFeed;
 use crate::formats::dataset_sink::DatasetSink;
 use crate::formats::format::Format;
+use crate::formats::label_name::LABEL;
 use crate::text::fields::finite;
 use crate::text::input::Text;
-use crate::text::lines::Lines;
+use crate::text::lines::{BYTE_ORDER_MARK, Lines};
 
 /// Table with a header line and one row per position: CSV, or TSV with `separator = "\t"`.
 ///
@@ -85,7 +86,7 @@ impl Format for Csv {
         emit: &mut dyn FnMut(Dataset) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let name = text.name;
-        let feed = LineFeed::new(Lines::from_text(text));
+        let feed = LineFeed::new(Lines::from_text(text), self.separator as u8);
         let mut table = ReaderBuilder::new()
             .delimiter(self.separator as u8)
             .has_headers(false)
@@ -148,7 +149,13 @@ impl Format for Csv {
                 });
             }
             let label = layout.label.map(field).filter(|label| !label.is_empty());
-            let label = label.map(|label| sink.label(label));
+            let label = match (label, layout.label) {
+                (Some(label), Some(c)) => match sink.label(label) {
+                    None => return wrong(&layout.header[c], LABEL, format!("`{label}`")),
+                    known => known,
+                },
+                _ => None,
+            };
             sink.push(&values, label)?;
         }
         if sink.n_open() > 0 {
@@ -173,19 +180,26 @@ impl Format for Csv {
         if self.sequence.is_none() && data.len() > 1 {
             return Err(writer.cannot(&format!("hold {} sequences without a column `sequence`", data.len())));
         }
+        let label = Some(&self.label).filter(|name| !name.is_empty());
+        let header: Vec<&String> =
+            self.sequence.iter().chain(channels.iter().map(|channel| &channel.name)).chain(label).collect();
+        for (c, name) in header.iter().enumerate() {
+            let is_kept = is_column_name(name) && !header[..c].contains(name) && !self.ignore.contains(name);
+            if !is_kept || breaks_lines(name, c == 0) {
+                return Err(
+                    writer.cannot(&format!("hold a column {name:?} here, which would not be read back"))
+                );
+            }
+        }
         let failed = |error: csv::Error| write_error(error.into());
         let mut table = WriterBuilder::new()
             .delimiter(self.separator as u8)
             .quote_style(QuoteStyle::Necessary)
             .from_writer(to);
-        let label = Some(&self.label).filter(|name| !name.is_empty());
-        let names = self.sequence.iter().chain(channels.iter().map(|channel| &channel.name)).chain(label);
-        table.write_record(names).map_err(failed)?;
+        table.write_record(header).map_err(failed)?;
         for i in 0..data.len() {
             let x = data.sequence(i);
             for t in 0..x.len() {
-                let check_name =
-                    |name: &str| -> Result<()> { writer.refuse_chars(i, t, name, &['\r', '\0'], "") };
                 if self.sequence.is_some() {
                     table.write_field((i + 1).to_string()).map_err(failed)?;
                 }
@@ -194,20 +208,31 @@ impl Format for Csv {
                         table.write_field(format!("{:?}", x.real(c)[t])).map_err(failed)?;
                     } else {
                         let symbol = writer.symbol(i, t, c, x.symbol(c)[t])?;
-                        check_name(symbol)?;
+                        if breaks_lines(symbol, c == 0 && self.sequence.is_none()) {
+                            return Err(writer.error_at(i, t, format!("hold the symbol {symbol:?} here")));
+                        }
                         table.write_field(symbol).map_err(failed)?;
                     }
                 }
                 if label.is_some() {
-                    let label = writer.label_or_empty(i, t)?;
-                    check_name(label)?;
-                    table.write_field(label).map_err(failed)?;
+                    table.write_field(writer.label_or_empty(i, t)?).map_err(failed)?;
                 }
                 table.write_record(None::<&[u8]>).map_err(failed)?;
             }
         }
         table.flush().map_err(write_error)
     }
+}
+
+/// True if the header may hold the name, which is read without blanks around it.
+fn is_column_name(name: &str) -> bool {
+    !name.is_empty() && name.trim() == name
+}
+
+/// True if a field holds what no line can; `is_first` if a line may begin with it.
+fn breaks_lines(field: &str, is_first: bool) -> bool {
+    let is_marked = |line: &str| line.starts_with(BYTE_ORDER_MARK);
+    field.contains(['\r', '\0']) || field.split('\n').skip(usize::from(!is_first)).any(is_marked)
 }
 
 /// Roles of the columns of a table, by index.
@@ -260,6 +285,10 @@ impl Csv {
             Some(c) != sequence && Some(c) != label && !self.ignore.iter().any(|other| *other == header[c])
         };
         let free: Vec<usize> = (0..header.len()).filter(is_channel).collect();
+        if let Some(&c) = free.iter().find(|&&c| !is_column_name(&header[c])) {
+            let message = format!("{name}:1: expected a name for column {}, got none", c + 1);
+            return Err(Error::data(message + "; give it one, or list \"\" under `ignore`"));
+        }
         let order = match schema {
             None => free,
             Some(schema) => {

@@ -6,6 +6,7 @@ use crf_core::{
     Value,
 };
 
+use crate::formats::label_name::is_label;
 use crate::rebuild::{edges_of, with_edges};
 
 /// Builder behind every format: collects positions and emits datasets in batches.
@@ -72,8 +73,9 @@ impl<'a> DatasetSink<'a> {
         self.data.symbol(channel, name)
     }
 
-    pub(crate) fn label(&mut self, name: &str) -> Label {
-        self.data.label(name)
+    /// Index of a label; `None` if the name cannot be one.
+    pub(crate) fn label(&mut self, name: &str) -> Option<Label> {
+        is_label(name).then(|| self.data.label(name))
     }
 
     /// Index of a relation; the error says which names are valid.

@@ -11,8 +11,13 @@ use crate::text::input::{Text, open};
 
 /// File format of labelled sequences: reads a text into datasets, and writes a dataset as text.
 ///
-/// All formats take both kinds of line end, a byte order mark and a last line without end. Columns
-/// in messages count bytes from 1, except where columns have names.
+/// All formats take both kinds of line end, a byte order mark and a last line without end. None
+/// takes what would silently become part of a name: NUL bytes, lone carriage returns and further
+/// byte order marks. A line has at most 256 MiB. Columns in messages count bytes from 1, except
+/// where columns have names.
+///
+/// A label takes one line, is not empty and has no blanks around it, so that what is labelled has
+/// a line for each position.
 #[typetag::serde(tag = "type")]
 pub trait Format: Debug + Send + Sync {
     /// Rejects settings that can never work, before any data is read.
@@ -45,7 +50,8 @@ pub trait Format: Debug + Send + Sync {
         None
     }
 
-    /// Writes sequences with their labels, so that `read` gives them back.
+    /// Writes sequences with their labels, unless a setting says that there are none, so that
+    /// `read` gives them back.
     ///
     /// Data that the format cannot hold are an error, which names a format that can.
     fn write(&self, data: &Dataset, to: &mut dyn Write) -> Result<()>;

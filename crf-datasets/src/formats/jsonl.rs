@@ -123,7 +123,8 @@ impl Format for Jsonl {
             }
             line.push(b']');
             if x.labels().iter().any(Option::is_some) {
-                let labels: Vec<Option<&str>> = (0..x.len()).map(|t| writer.label(i, t)).collect();
+                let labels: Vec<Option<&str>> =
+                    (0..x.len()).map(|t| writer.label(i, t)).collect::<Result<_>>()?;
                 line.extend_from_slice(b",\"y\":");
                 json(&mut line, &labels)?;
             }
@@ -133,6 +134,9 @@ impl Format for Jsonl {
                     let name = relations[relation as usize].name.as_str();
                     (u, v, Some(name).filter(|&name| name != NEXT))
                 });
+                if relations.iter().any(|relation| relation.name.is_empty()) {
+                    return Err(writer.cannot("hold a relation without a name"));
+                }
                 line.extend_from_slice(b",\"edges\":[");
                 for (e, (u, v, name)) in edges.enumerate() {
                     line.extend_from_slice(if e == 0 { b"" } else { b"," });

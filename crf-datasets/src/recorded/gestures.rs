@@ -147,7 +147,7 @@ mod tests {
         let error =
             table().parse(Lines::new("f", &mut "a\tb\n".as_bytes()), |_| Ok(None), position).unwrap_err();
         assert!(
-            error.to_string().starts_with("f:1:1: expected the header `set\tsplit\tvideo\tt\tlabel\tm0"),
+            error.to_string().starts_with(r"f:1:1: expected the header `set\tsplit\tvideo\tt\tlabel\tm0"),
             "{error}"
         );
     }

@@ -1,7 +1,7 @@
 use std::fmt::Display;
-use std::io::BufRead;
+use std::io::{BufRead, Read as _};
 
-use crf_core::{Error, Result};
+use crf_core::{Error, Result, require_memory};
 
 use crate::text::input::Text;
 
@@ -23,7 +23,14 @@ pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
 }
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Byte order mark, which may begin a file.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Greatest number of bytes in a line: more than any data need, and less than fills a memory.
+pub(crate) const MAX_LINE: usize = 1 << 28;
+
+/// Number of bytes after which a line without an end in sight is looked at.
+const STRIDE: usize = 1 << 20;
 
 impl<'a> Lines<'a> {
     /// The lines of a whole file; messages call it `name`.
@@ -36,35 +43,38 @@ impl<'a> Lines<'a> {
         Lines { name, from, buffer: Vec::new(), number: lines_before, unread: false, is_chunk }
     }
 
-    /// The next line, which must be UTF-8 without NUL bytes; `None` at the end.
+    /// The next line; `None` at the end.
+    ///
+    /// A line is UTF-8 without NUL bytes, and ends with LF or CR LF. A byte order mark may begin
+    /// the text: further ones, as in files that were joined, would become parts of names.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>> {
         if !std::mem::take(&mut self.unread) {
             self.buffer.clear();
-            let read = self.from.read_until(b'\n', &mut self.buffer);
-            if read.map_err(|source| Error::Io { path: self.name.into(), source })? == 0 {
+            if !append_line(self.name, self.number, self.from, &mut self.buffer)? {
                 return Ok(None);
             }
             self.number += 1;
         }
-        let mut bytes = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
-        bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        if self.number == 1 {
-            bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        let line = Line { name: self.name, number: self.number, text: "" };
+        let bytes = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        let text = std::str::from_utf8(bytes).map_err(|invalid| {
+            let offset = invalid.valid_up_to();
+            line.error(offset, "UTF-8", format_args!("byte 0x{:02x}", bytes[offset]))
+        })?;
+        if let Some(offset) = offset_of(0, bytes) {
+            return Err(nul_byte(&line, offset));
         }
-        let error = |offset, want, got: String| {
-            Err(Line { name: self.name, number: self.number, text: "" }.error(offset, want, got))
-        };
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(invalid) => {
-                let offset = invalid.valid_up_to();
-                return error(offset, "UTF-8", format!("byte 0x{:02x}", bytes[offset]));
-            }
-        };
-        if let Some(offset) = bytes.contains(&0).then(|| bytes.iter().position(|&byte| byte == 0)).flatten() {
-            return error(offset, "text", "a NUL byte".to_owned());
+        if let Some(offset) = offset_of(b'\r', bytes) {
+            return Err(line.error(offset, "lines that end with LF or CR LF", "a CR within a line"));
         }
-        Ok(Some(Line { name: self.name, number: self.number, text }))
+        let marked = if self.number == 1 { text.strip_prefix(BYTE_ORDER_MARK) } else { None };
+        let text = marked.unwrap_or(text);
+        if text.starts_with(BYTE_ORDER_MARK) {
+            let got = "another one at the beginning of a line; remove it";
+            return Err(line.error(0, "a byte order mark at the beginning of the file only", got));
+        }
+        Ok(Some(Line { text, ..line }))
     }
 
     /// Makes `next` return the last line again.
@@ -100,4 +110,46 @@ impl Line<'_> {
         let Line { name, number, .. } = self;
         Error::data(format!("{name}:{number}:{}: expected {want}, got {got}", offset + 1))
     }
+}
+
+/// Appends the next line, with its end, to `bytes`; false at the end. `n_before` lines were read
+/// before it.
+///
+/// The system may be out of memory long before a line ends, as when zeros are unpacked. So a line
+/// is refused as soon as it holds a NUL byte, is too long, or needs more memory than there is.
+pub(crate) fn append_line(
+    name: &str,
+    n_before: usize,
+    from: &mut dyn BufRead,
+    bytes: &mut Vec<u8>,
+) -> Result<bool> {
+    let line = Line { name, number: n_before + 1, text: "" };
+    let start = bytes.len();
+    loop {
+        let before = bytes.len();
+        let read = (&mut *from).take(STRIDE as u64).read_until(b'\n', bytes);
+        let read = read.map_err(|source| Error::Io { path: name.into(), source })?;
+        if read < STRIDE || bytes.ends_with(b"\n") {
+            return Ok(bytes.len() > start);
+        }
+        if let Some(offset) = offset_of(0, &bytes[before..]) {
+            return Err(nul_byte(&line, before - start + offset));
+        }
+        if bytes.len() - start >= MAX_LINE {
+            let want = format_args!("the end of the line within {MAX_LINE} bytes");
+            return Err(line.error(bytes.len() - start, want, "a longer line"));
+        }
+        // The buffer doubles when it grows.
+        require_memory(2.0 * bytes.len() as f64, "the line", "break it into lines of a sequence each")
+            .map_err(|error| error.at(format!("{name}:{}", line.number)))?;
+    }
+}
+
+fn nul_byte(line: &Line<'_>, offset: usize) -> Error {
+    line.error(offset, "text", "a NUL byte")
+}
+
+/// Offset of the first `byte`. Nearly always there is none, which `contains` finds out faster.
+fn offset_of(byte: u8, bytes: &[u8]) -> Option<usize> {
+    if bytes.contains(&byte) { bytes.iter().position(|&other| other == byte) } else { None }
 }

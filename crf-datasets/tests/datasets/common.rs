@@ -76,6 +76,34 @@ pub(crate) fn named(data: &Dataset) -> Vec<Named> {
     (0..data.len()).map(sequence).collect()
 }
 
+/// Position with names: its label, and each observation with the bits of its value, in order.
+pub(crate) type Exact = (Option<String>, Vec<(String, u64)>);
+
+/// Data with names and the bits of all numbers: the weight and the positions of each sequence.
+pub(crate) fn exact(data: &Dataset) -> Vec<(u64, Vec<Exact>)> {
+    let sequence = |i: usize| {
+        let x = data.sequence(i);
+        let position = |t: usize| {
+            let mut observed = Vec::new();
+            for (c, channel) in data.schema().channels().iter().enumerate() {
+                let name = |observation: &str| format!("{}={observation}", channel.name);
+                match &channel.kind {
+                    ChannelKind::Real => observed.push((name(""), x.real(c)[t].to_bits())),
+                    ChannelKind::Symbol(alphabet) => {
+                        observed.push((name(alphabet.name(x.symbol(c)[t])), 0));
+                    }
+                    ChannelKind::Bag(alphabet) => x.for_each_in_bag(c, t, |attribute, value| {
+                        observed.push((name(alphabet.name(attribute)), value.to_bits()));
+                    }),
+                }
+            }
+            (x.labels()[t].map(|label| data.label_name(0, label).to_owned()), observed)
+        };
+        (data.weight(i).to_bits(), (0..x.len()).map(position).collect())
+    };
+    (0..data.len()).map(sequence).collect()
+}
+
 /// Edges of a sequence, with the names of their relations.
 pub(crate) fn edges(data: &Dataset, i: usize) -> Vec<(usize, usize, &str)> {
     let shape = data.shape(i);

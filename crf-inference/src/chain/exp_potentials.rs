@@ -16,9 +16,10 @@ use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 use crf_core::{Aligned, Potentials, TableVersion, Tables};
 
 use crate::chain::padded_rows::reduce;
+use crate::log_domain::CompensatedSum;
 
 /// Largest distance of a finite potential from the maximum of its node or table.
-const RANGE: f64 = 150.0;
+pub(super) const RANGE: f64 = 150.0;
 /// Smallest positive entry of a forward or backward row.
 pub(super) const SMALLEST: f64 = 1e-150;
 /// Smallest Σ_j α_t(j) β_t(j); smaller ones are too near to underflow.
@@ -40,25 +41,30 @@ pub(super) fn is_safe<const B: usize>(smallest: &[f64; B]) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct ExpTables {
     version: TableVersion,
-    is_safe: bool,
+    is_safe: Vec<bool>, // [tables] all entries are in range
+    all_safe: bool,
     pub(super) exp: Aligned,        // [tables × L × P]
     pub(super) transposed: Aligned, // [tables × L × P]
     pub(super) shift: Vec<f64>,     // [tables] the maxima
 }
 
 impl ExpTables {
-    /// Exponentiates the tables unless that was done for their version; true if all entries are in
-    /// range.
-    pub(super) fn update(&mut self, tables: &Tables<'_>, n_labels: usize, width: usize) -> bool {
+    /// Exponentiates the tables unless that was done for their version.
+    pub(super) fn update(&mut self, tables: &Tables<'_>, n_labels: usize, width: usize) {
         if self.version != tables.version {
             self.version = tables.version;
-            self.is_safe = dispatch(FillTables { tables, n_labels, width, out: self });
+            dispatch(FillTables { tables, n_labels, width, out: self });
+            self.all_safe = self.is_safe.iter().all(|&is_safe| is_safe);
         }
-        self.is_safe
+    }
+
+    /// True if all entries of the tables of the first `n_edges` edges are in range.
+    pub(super) fn are_safe(&self, tables: &Tables<'_>, n_edges: usize) -> bool {
+        self.all_safe || (0..n_edges).all(|e| self.is_safe[tables.of_edge.table(e)])
     }
 }
 
-/// The kernel of [`ExpTables::update`]; true if all entries are in range.
+/// The kernel of [`ExpTables::update`].
 struct FillTables<'a, 'p> {
     tables: &'a Tables<'p>,
     n_labels: usize,
@@ -67,31 +73,28 @@ struct FillTables<'a, 'p> {
 }
 
 impl Kernel for FillTables<'_, '_> {
-    type Output = bool;
+    type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> bool {
+    fn run<const FMA: bool>(self) {
         let FillTables { tables, n_labels, width, out } = self;
         let n_tables = tables.starts.len() - 1;
         let size = n_labels * width;
         let exp = out.exp.room(n_tables * size);
         let transposed = out.transposed.room(n_tables * size);
         out.shift.resize(n_tables, 0.0);
+        out.is_safe.resize(n_tables, false);
         for k in 0..n_tables {
             let table = &tables.values[tables.starts[k]..tables.starts[k + 1]];
             let max = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            if !max.is_finite() {
-                return false;
-            }
             out.shift[k] = max;
+            out.is_safe[k] = max.is_finite();
             let exp = &mut exp[k * size..(k + 1) * size];
             let transposed = &mut transposed[k * size..(k + 1) * size];
             for i in 0..n_labels {
                 let row = &mut exp[i * width..(i + 1) * width];
                 pad::<4>(&table[i * n_labels..], n_labels, row);
-                if !exp_shifted::<4, FMA>(max, row) {
-                    return false;
-                }
+                out.is_safe[k] &= exp_shifted::<4, FMA>(max, row);
                 for j in 0..n_labels {
                     transposed[j * width + i] = row[j];
                 }
@@ -100,7 +103,6 @@ impl Kernel for FillTables<'_, '_> {
                 transposed[j * width + n_labels..(j + 1) * width].fill(0.0);
             }
         }
-        true
     }
 }
 
@@ -122,12 +124,14 @@ pub(super) struct Pass<'a, 'p> {
 /// Exponentiates all node potentials and returns the sum of their maxima; `None` if one is out of
 /// range.
 #[inline(always)]
-pub(super) fn exponentiate<const B: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
+pub(super) fn exponentiate<const B: usize, const FMA: bool>(
+    pass: &mut Pass<'_, '_>,
+) -> Option<CompensatedSum> {
     let (n, width) = (pass.n_labels, pass.width);
-    let mut shift = 0.0;
+    let mut shift = CompensatedSum::default();
     for t in 0..pass.len {
         let scores = &pass.p.node()[t * n..];
-        shift += exp_row::<B, FMA>(scores, n, &mut pass.psi[t * width..(t + 1) * width])?;
+        shift.add(exp_row::<B, FMA>(scores, n, &mut pass.psi[t * width..(t + 1) * width])?);
     }
     Some(shift)
 }

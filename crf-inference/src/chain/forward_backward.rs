@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::lattice::{Lattice, chain_size};
 use crate::chain::{k_best, scaled, viterbi};
-use crate::errors::impossible;
+use crate::errors::{finite_log_z, impossible};
 
 /// Forward-backward and Viterbi: exact inference on chains.
 ///
@@ -54,11 +54,11 @@ impl Inference for ForwardBackward {
         let (len, n_labels) = chain_size(&p.shape())?;
         assert_eq!(labels.len(), len, "one label per position");
         if let Some(beam) = self.beam.filter(|&beam| beam < n_labels)
-            && let Some(score) = viterbi::decode(p, len, n_labels, beam, labels, scratch.get())
+            && let Some(score) = viterbi::decode(p, len, n_labels, beam, labels, scratch.get())?
         {
             return Ok(Decoded { upper: None, ..Decoded::exact(score) });
         }
-        let score = viterbi::decode(p, len, n_labels, n_labels, labels, scratch.get());
+        let score = viterbi::decode(p, len, n_labels, n_labels, labels, scratch.get())?;
         score.map(Decoded::exact).ok_or_else(|| impossible(p))
     }
 
@@ -82,7 +82,7 @@ impl Marginals for ForwardBackward {
         if self.domain == Domain::Auto
             && let Some(log_z) = scaled::infer(p, len, n_labels, out, scratch.get())
         {
-            return Ok(LogZ::exact(log_z));
+            return finite_log_z(log_z).map(LogZ::exact);
         }
         let lattice: &mut Lattice = scratch.get();
         lattice.fill(p)?;
@@ -95,9 +95,9 @@ impl Marginals for ForwardBackward {
 }
 
 impl KBest for ForwardBackward {
-    fn k_best(&self, p: &Potentials<'_>, k: usize, _scratch: &mut Scratch) -> Result<Vec<Labelling>> {
+    fn k_best(&self, p: &Potentials<'_>, k: usize, scratch: &mut Scratch) -> Result<Vec<Labelling>> {
         let (len, n_labels) = chain_size(&p.shape())?;
-        k_best::k_best(p, len, n_labels, k)
+        k_best::k_best(p, len, n_labels, k, scratch.get())
     }
 }
 

@@ -1,7 +1,8 @@
 use crf_core::{Error, Label, Potentials, Result, Rng, Shape};
 
-use crate::errors::impossible;
-use crate::log_domain::{draw, log_sum_exp};
+use crate::errors::{finite_log_z, impossible};
+use crate::log_domain::{draw, log_sum_exp, lower, maximum, normalise};
+use crate::shifted::ShiftMemory;
 
 /// Forward and backward scores of a chain in the log domain.
 ///
@@ -13,11 +14,15 @@ use crate::log_domain::{draw, log_sum_exp};
 /// β_t(i) = log Σ_j exp(A_{t+1}(i, j) + ψ_{t+1}(j) + β_{t+1}(j))
 /// log Z  = log Σ_j exp(α_{T−1}(j))
 /// ```
+///
+/// A deviation: potentials are shifted, and each row is lowered to the maximum 0, so that no
+/// potential costs digits at other positions. Marginals are divided by their sums.
 #[derive(Debug, Default)]
 pub struct Lattice {
     n_labels: usize,
-    alpha: Vec<f64>, // [T × L]
-    beta: Vec<f64>,  // [T × L]
+    shift: ShiftMemory,
+    alpha: Vec<f64>, // [T × L] each row with the maximum 0
+    beta: Vec<f64>,  // [T × L] each row with the maximum 0
     row: Vec<f64>,   // [L] log scores of one position, for draws
     log_z: f64,
 }
@@ -43,26 +48,34 @@ impl Lattice {
         if len == 0 {
             return Ok(());
         }
-        let psi = p.node();
+        let shifted = self.shift.shift(p)?;
+        let (psi, tables, mut height) = (shifted.p.node(), shifted.p.tables(), shifted.height);
         self.alpha[..l].copy_from_slice(&psi[..l]);
         for t in 1..len {
-            let table = p.tables().of(t - 1);
+            let table = tables.of(t - 1);
             let (past, now) = self.alpha.split_at_mut(t * l);
-            let previous = &past[(t - 1) * l..];
+            let (previous, now) = (&past[(t - 1) * l..], &mut now[..l]);
             for j in 0..l {
                 now[j] = psi[t * l + j] + log_sum_exp((0..l).map(|i| previous[i] + table[i * l + j]));
             }
+            height.add(lower(now));
         }
         for t in (0..len - 1).rev() {
-            let table = p.tables().of(t);
+            let table = tables.of(t);
             let (now, next) = self.beta.split_at_mut((t + 1) * l);
+            let now = &mut now[t * l..];
             for i in 0..l {
                 let score = |j: usize| table[i * l + j] + psi[(t + 1) * l + j] + next[j];
-                now[t * l + i] = log_sum_exp((0..l).map(score));
+                now[i] = log_sum_exp((0..l).map(score));
             }
+            lower(now);
         }
-        self.log_z = log_sum_exp(self.alpha[(len - 1) * l..].iter().copied());
-        if self.log_z.is_finite() { Ok(()) } else { Err(impossible(p)) }
+        let last = log_sum_exp(self.alpha[(len - 1) * l..].iter().copied());
+        if last == f64::NEG_INFINITY {
+            return Err(impossible(p));
+        }
+        self.log_z = finite_log_z(height.plus(last).value())?;
+        Ok(())
     }
 
     /// log Σ_y exp(score(y)).
@@ -73,35 +86,48 @@ impl Lattice {
     /// Writes p(y_t = j) for all t and j. `[T × L]`
     pub fn node_marginals(&self, out: &mut [f64]) {
         for ((out, alpha), beta) in out.iter_mut().zip(&self.alpha).zip(&self.beta) {
-            *out = (alpha + beta - self.log_z).exp();
+            *out = alpha + beta;
         }
+        out.chunks_exact_mut(self.n_labels.max(1)).for_each(|row| {
+            normalise(row);
+        });
     }
 
     /// p(y_e = i, y_{e+1} = j) for all pairs of labels of edge `e`, row by row. `[L × L]`
     pub fn edge_marginals<'a>(&'a self, p: &'a Potentials<'_>, e: usize) -> impl Iterator<Item = f64> + 'a {
         let l = self.n_labels;
-        let table = p.tables().of(e);
-        (0..l * l).map(move |pair| {
-            let head = (e + 1) * l + pair % l;
-            let score = self.alpha[e * l + pair / l] + table[pair] + p.node()[head] + self.beta[head];
-            (score - self.log_z).exp()
-        })
+        let (tail, table) = (&self.alpha[e * l..(e + 1) * l], self.shift.table(p, e));
+        let score = move |pair: usize| tail[pair / l] + table[pair] + self.ahead(e + 1, pair % l);
+        let max = maximum((0..l * l).map(score));
+        // The logarithm of the sum would be rounded away where the maximum is large.
+        let sum = (0..l * l).map(|pair| (score(pair) - max).exp()).sum::<f64>();
+        (0..l * l).map(move |pair| (score(pair) - max).exp() / sum)
     }
 
     /// Probability that positions `start`, `start + 1`, … have exactly the given labels.
+    ///
+    /// p(y_start) and the probability of each further label given the one before it.
     ///
     /// # Panics
     /// If the span is empty or exceeds the chain.
     pub fn span(&self, p: &Potentials<'_>, start: usize, labels: &[Label]) -> f64 {
         let l = self.n_labels;
-        let y = |k: usize| labels[k] as usize;
-        let mut score = self.alpha[start * l + y(0)];
-        for k in 1..labels.len() {
-            let t = start + k;
-            score += p.tables().of(t - 1)[y(k - 1) * l + y(k)] + p.node()[t * l + y(k)];
-        }
-        let end = start + labels.len() - 1;
-        (score + self.beta[end * l + y(labels.len() - 1)] - self.log_z).exp()
+        let share = |y: Label, score: &dyn Fn(usize) -> f64| {
+            let max = maximum((0..l).map(score));
+            // A label that no labelling has is followed by none.
+            let sum = (0..l).map(|j| (score(j) - max).exp()).sum::<f64>();
+            if max == f64::NEG_INFINITY { 0.0 } else { (score(y as usize) - max).exp() / sum }
+        };
+        let first = share(labels[0], &|j| self.alpha[start * l + j] + self.beta[start * l + j]);
+        labels.windows(2).zip(start..).fold(first, |product, (pair, e)| {
+            let row = &self.shift.table(p, e)[pair[0] as usize * l..];
+            product * share(pair[1], &|j| row[j] + self.ahead(e + 1, j))
+        })
+    }
+
+    /// Log score of label `j` at position `t` and of all that follows.
+    fn ahead(&self, t: usize, j: usize) -> f64 {
+        self.shift.node()[t * self.n_labels + j] + self.beta[t * self.n_labels + j]
     }
 
     /// Draws a labelling: the last label from α, then each earlier label given its successor.
@@ -112,12 +138,12 @@ impl Lattice {
         for t in (0..len).rev() {
             self.row.copy_from_slice(&self.alpha[t * l..(t + 1) * l]);
             if t + 1 < len {
-                let table = p.tables().of(t);
+                let table = self.shift.table(p, t);
                 let next = labels[t + 1] as usize;
                 self.row.iter_mut().enumerate().for_each(|(i, score)| *score += table[i * l + next]);
             }
-            let total = log_sum_exp(self.row.iter().copied());
-            labels[t] = draw(&self.row, total, rng);
+            normalise(&mut self.row);
+            labels[t] = draw(&self.row, rng);
         }
     }
 }

@@ -17,10 +17,12 @@ use crf_core::simd::{Kernel, dispatch, fma};
 use crf_core::{Aligned, Beliefs, EdgeBeliefs, EdgeTables, Potentials};
 
 use crate::chain::exp_potentials::{
-    ExpTables, Pass, SMALLEST, SMALLEST_PRODUCT, exponentiate, is_safe, padded_width,
+    ExpTables, Pass, RANGE, SMALLEST, SMALLEST_PRODUCT, exponentiate, is_safe, padded_width,
 };
 use crate::chain::padded_rows::{dot, multiply, scale, sum, times};
 use crate::chain::scaled_small::SmallKernel;
+use crate::log_domain::{CompensatedSum, maximum};
+use crate::shifted::AllTableFacts;
 
 /// Numbers per vector.
 const B: usize = 8;
@@ -35,7 +37,13 @@ pub(super) struct Workspace {
     psi_beta: Aligned,      // [T × P]
     beta_factors: Vec<f64>, // [T]
     edge_sums: Aligned,     // [L × P]
+    facts: AllTableFacts,
+    node: Vec<f64>, // [T × L] node potentials without outliers
 }
+
+/// A label this far below the best one of its node, and below what two tables can win back, has a
+/// probability under 10⁻⁴³.
+const NEGLIGIBLE: f64 = 100.0;
 
 /// Fills the beliefs and returns log Z, or `None` if only the log domain is safe.
 pub(super) fn infer(
@@ -48,11 +56,78 @@ pub(super) fn infer(
     if len == 0 {
         return Some(0.0);
     }
-    let Workspace { tables, psi, alpha, beta, psi_beta, beta_factors, edge_sums } = workspace;
     let width = padded_width(n_labels);
-    if len > 1 && !tables.update(p.tables(), n_labels, width) {
-        return None;
+    if len > 1 {
+        workspace.tables.update(p.tables(), n_labels, width);
+        if !workspace.tables.are_safe(p.tables(), len - 1) {
+            return None;
+        }
     }
+    let log_z = pass(p, len, n_labels, out, workspace).or_else(|| {
+        let mut node = std::mem::take(&mut workspace.node);
+        let rest = drop_outliers(p, len, n_labels, &mut node, &mut workspace.facts)
+            .then(|| Potentials::new(p.shape(), &mut node, *p.tables()).ok());
+        let log_z = rest.flatten().and_then(|p| pass(&p, len, n_labels, out, workspace));
+        workspace.node = node;
+        log_z
+    });
+    let mut height = log_z?;
+    match p.tables().of_edge {
+        EdgeTables::Shared if len > 1 => height.add((len - 1) as f64 * workspace.tables.shift[0]),
+        EdgeTables::Shared => {}
+        EdgeTables::Each(rows) => rows.iter().for_each(|&k| height.add(workspace.tables.shift[k as usize])),
+    }
+    Some(height.value())
+}
+
+/// Copies the node potentials without labels of negligible probability; true if there are any.
+///
+/// In a labelling with such a label, the best label of the node instead wins at least the distance
+/// between the two less twice the spread of a table, if tables forbid nothing. So all these
+/// labellings together have a probability of less than T·L·10⁻⁴³.
+fn drop_outliers(
+    p: &Potentials<'_>,
+    len: usize,
+    n_labels: usize,
+    node: &mut Vec<f64>,
+    facts: &mut AllTableFacts,
+) -> bool {
+    let mut spread = 0.0;
+    if len > 1 {
+        facts.update(p.tables());
+    }
+    for e in 0..len - 1 {
+        let table = facts.of(p.tables(), e);
+        if table.forbids || table.is_bad {
+            return false;
+        }
+        spread = f64::max(spread, table.spread);
+    }
+    let reach = RANGE.max(2.0 * spread + NEGLIGIBLE);
+    node.clear();
+    node.extend_from_slice(p.node());
+    let mut has_outliers = false;
+    for row in node.chunks_exact_mut(n_labels) {
+        let max = maximum(row.iter().copied());
+        for x in row.iter_mut().filter(|x| max - **x > reach) {
+            has_outliers |= *x > f64::NEG_INFINITY;
+            *x = f64::NEG_INFINITY;
+        }
+    }
+    has_outliers
+}
+
+/// One pass over the sequence; returns log Z without the maxima of the tables, or `None` if only
+/// the log domain is safe.
+fn pass(
+    p: &Potentials<'_>,
+    len: usize,
+    n_labels: usize,
+    out: &mut Beliefs<'_>,
+    workspace: &mut Workspace,
+) -> Option<CompensatedSum> {
+    let Workspace { tables, psi, alpha, beta, psi_beta, beta_factors, edge_sums, .. } = workspace;
+    let width = padded_width(n_labels);
     let [psi, alpha, beta, psi_beta] = [psi, alpha, beta, psi_beta].map(|rows| rows.room(len * width));
     beta_factors.resize(len, 0.0);
     let edge_sums = edge_sums.room(n_labels * width);
@@ -68,14 +143,14 @@ pub(super) fn infer(
     }
 }
 
-/// The whole pass for more than four labels; returns log Z.
+/// The whole pass for more than four labels; returns log Z without the maxima of the tables.
 struct WideKernel<'k, 'a, 'p, 'o>(&'k mut Pass<'a, 'p>, &'k mut Beliefs<'o>);
 
 impl Kernel for WideKernel<'_, '_, '_, '_> {
-    type Output = Option<f64>;
+    type Output = Option<CompensatedSum>;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Option<f64> {
+    fn run<const FMA: bool>(self) -> Option<CompensatedSum> {
         let WideKernel(pass, out) = self;
         let shift = exponentiate::<B, FMA>(pass)?;
         let (mut forward, mut backward) = (Forward::new(), Backward::new());
@@ -88,13 +163,13 @@ impl Kernel for WideKernel<'_, '_, '_, '_> {
         backward.finish()?;
         node_beliefs::<FMA>(pass, out.node)?;
         edge_beliefs::<FMA>(pass, &mut out.edge);
-        Some(shift + log_z)
+        Some(shift.plus(log_z))
     }
 }
 
 /// α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}.
 struct Forward {
-    log_z: f64, // without the maxima of the nodes and without `product`
+    log_z: f64, // without the maxima of nodes and tables, and without `product`
     // Logarithms are slow: sums are multiplied until their product comes near the end of its range.
     product: f64,
     factor: f64,        // 1 / Σ α_{t−1}
@@ -117,7 +192,6 @@ impl Forward {
             now.copy_from_slice(psi);
         } else {
             let k = pass.p.tables().of_edge.table(t - 1);
-            self.log_z += pass.tables.shift[k];
             let exp = &pass.tables.exp[k * n * width..(k + 1) * n * width];
             times::<B, FMA>(&past[(t - 1) * width..(t - 1) * width + n], exp, width, now);
             multiply::<B>(now, psi, self.factor);
@@ -136,7 +210,7 @@ impl Forward {
         Some(())
     }
 
-    /// log Z without the maxima of the nodes; `None` if a row was out of the safe range.
+    /// log Z without the maxima of nodes and tables; `None` if a row was out of the safe range.
     #[inline(always)]
     fn finish(self) -> Option<f64> {
         is_safe(&self.smallest).then(|| self.log_z + self.product.ln())

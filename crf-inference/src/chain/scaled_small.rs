@@ -11,21 +11,22 @@ use crate::chain::exp_potentials::{
     Pass, SMALL_WIDTH as WIDTH, SMALLEST, SMALLEST_PRODUCT, exponentiate, is_safe,
 };
 use crate::chain::padded_rows::reduce;
+use crate::log_domain::CompensatedSum;
 
 /// The numbers of all labels, and zeros behind them.
 type Row = [f64; WIDTH];
 
-/// The whole pass for chains of `N` labels; returns log Z.
+/// The whole pass for chains of `N` labels; returns log Z without the maxima of the tables.
 pub(crate) struct SmallKernel<'k, 'a, 'p, 'o, const N: usize>(
     pub(crate) &'k mut Pass<'a, 'p>,
     pub(crate) &'k mut Beliefs<'o>,
 );
 
 impl<const N: usize> Kernel for SmallKernel<'_, '_, '_, '_, N> {
-    type Output = Option<f64>;
+    type Output = Option<CompensatedSum>;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Option<f64> {
+    fn run<const FMA: bool>(self) -> Option<CompensatedSum> {
         let SmallKernel(pass, out) = self;
         // Known at compile time.
         pass.width = WIDTH;
@@ -34,12 +35,12 @@ impl<const N: usize> Kernel for SmallKernel<'_, '_, '_, '_, N> {
         let log_z = recursions::<N, FMA>(pass)?;
         node_beliefs::<N, FMA>(pass, out.node)?;
         edge_beliefs::<N, FMA>(pass, &mut out.edge);
-        Some(shift + log_z)
+        Some(shift.plus(log_z))
     }
 }
 
-/// Both recursions at a time, since they are independent; returns log Z without the maxima of the
-/// nodes.
+/// Both recursions at a time, since they are independent; returns log Z without the maxima of nodes
+/// and tables.
 #[inline(always)]
 fn recursions<const N: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Option<f64> {
     let len = pass.len;
@@ -67,7 +68,6 @@ fn recursions<const N: usize, const FMA: bool>(pass: &mut Pass<'_, '_>) -> Optio
     for t in 1..len {
         // α_t = ψ_t ∘ (α_{t−1} · exp A_t) / Σ α_{t−1}
         let k = of_edge.table(t - 1);
-        log_z += pass.tables.shift[k];
         alpha = times::<N, FMA>(&alpha, &exp[k]);
         for j in 0..WIDTH {
             alpha[j] *= psi[t][j] * alpha_factor;

@@ -1,15 +1,25 @@
 use crf_core::simd::{Kernel, dispatch};
-use crf_core::{Label, Potentials};
+use crf_core::{Label, Potentials, Result};
+
+use crate::errors::finite_score;
+use crate::log_domain::lower;
+use crate::shifted::{AllTableFacts, ShiftMemory};
 
 /// Memory of a worker.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     best: Vec<f64>,   // [T × L] score of the best path to each label; −∞ outside of the beam
     sorted: Vec<f64>, // [L] partially sorted scores of one position
+    facts: AllTableFacts,
+    shift: ShiftMemory,
 }
 
+/// Largest absolute potential whose sums keep all digits that matter: those of a thousand positions
+/// are rounded by less than 10⁻⁷.
+const LARGE: f64 = 1e6;
+
 /// Viterbi with a beam: the most likely labelling and its score, or `None` if no labelling is
-/// possible.
+/// possible within the beam.
 ///
 /// ```text
 /// δ_t(j) = ψ_t(j) + max_i (δ_{t−1}(i) + A_t(i, j))
@@ -18,6 +28,9 @@ pub(super) struct Workspace {
 /// Each position keeps the `beam` labels with the best scores so far. Among labellings with equal
 /// scores the one with the smallest labels wins, compared from the end. The forward pass stores
 /// scores only, so that it vectorises; the way back recomputes which label gave each.
+///
+/// Where a potential is large, potentials are shifted and each row of δ is lowered to the maximum
+/// 0, so that no position costs another one digits.
 pub(super) fn decode(
     p: &Potentials<'_>,
     len: usize,
@@ -25,21 +38,39 @@ pub(super) fn decode(
     beam: usize,
     labels: &mut [Label],
     workspace: &mut Workspace,
-) -> Option<f64> {
+) -> Result<Option<f64>> {
     if len == 0 {
-        return Some(0.0);
+        return Ok(Some(0.0));
     }
-    let l = n_labels;
-    let Workspace { best, sorted } = workspace;
-    best.resize(len * l, 0.0);
-    dispatch(Forward { p, len, l, beam, best, sorted });
+    let Workspace { best, sorted, facts, shift } = workspace;
+    best.resize(len * n_labels, 0.0);
+    if len > 1 {
+        facts.update(p.tables());
+    }
+    // A table that the sequence does not use costs no more than time.
+    let is_large = |x: f64| !(x.abs() <= LARGE || x == f64::NEG_INFINITY);
+    let has_large_table = len > 1
+        && facts.all().iter().any(|facts| facts.is_bad || is_large(facts.max) || is_large(facts.spread));
+    if !has_large_table && !dispatch(AnyLarge(p.node())) {
+        dispatch(Forward { p, len, l: n_labels, beam, best, sorted, lowered: false });
+        return Ok(trace_back(p, len, n_labels, best, labels).then(|| p.score(labels)));
+    }
+    let shifted = shift.shift(p)?;
+    dispatch(Forward { p: &shifted.p, len, l: n_labels, beam, best, sorted, lowered: true });
+    match trace_back(&shifted.p, len, n_labels, best, labels) {
+        true => finite_score(p, labels).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Labels all positions from the last to the first; false if no labelling is possible.
+fn trace_back(p: &Potentials<'_>, len: usize, l: usize, best: &[f64], labels: &mut [Label]) -> bool {
     let argmax = |score: &dyn Fn(usize) -> f64| {
         (1..l).fold(0, |best, y| if score(y) > score(best) { y } else { best })
     };
     let mut y = argmax(&|y| best[(len - 1) * l + y]);
-    let score = best[(len - 1) * l + y];
-    if !score.is_finite() {
-        return None;
+    if best[(len - 1) * l + y] == f64::NEG_INFINITY {
+        return false;
     }
     labels[len - 1] = y as Label;
     for t in (1..len).rev() {
@@ -47,7 +78,24 @@ pub(super) fn decode(
         y = argmax(&|i| best[(t - 1) * l + i] + table[i * l + y]);
         labels[t - 1] = y as Label;
     }
-    Some(score)
+    true
+}
+
+/// True if a potential is larger than [`LARGE`], NaN or +∞.
+struct AnyLarge<'a>(&'a [f64]);
+
+impl Kernel for AnyLarge<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> bool {
+        let mut is_large = 0;
+        for &x in self.0 {
+            // Neither holds for NaN.
+            is_large |= u64::from(!((x.abs() <= LARGE) | (x == f64::NEG_INFINITY)));
+        }
+        is_large != 0
+    }
 }
 
 /// Sets all but the `beam` best scores to −∞; of equal scores the first are kept.
@@ -74,6 +122,7 @@ struct Forward<'a, 'p> {
     beam: usize,
     best: &'a mut [f64],
     sorted: &'a mut Vec<f64>,
+    lowered: bool, // to the maximum 0 in each row
 }
 
 impl Kernel for Forward<'_, '_> {
@@ -81,7 +130,7 @@ impl Kernel for Forward<'_, '_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Forward { p, len, l, beam, best, sorted } = self;
+        let Forward { p, len, l, beam, best, sorted, lowered } = self;
         let psi = p.node();
         best[..l].copy_from_slice(&psi[..l]);
         narrow(&mut best[..l], beam, sorted);
@@ -101,6 +150,9 @@ impl Kernel for Forward<'_, '_> {
                 }
             }
             now.iter_mut().zip(&psi[t * l..]).for_each(|(now, psi)| *now += psi);
+            if lowered {
+                lower(now);
+            }
             narrow(now, beam, sorted);
         }
     }

@@ -1,12 +1,12 @@
 //! Inference on any graph.
 //!
 //! Three families of plugins: `exact` eliminates nodes or enumerates labellings, `messages` passes
-//! messages, `approximate` samples, bounds or searches. None names anything of another. `messages`
-//! and `approximate` share `feasible.rs`, which finds a labelling that is possible at all.
+//! messages, `approximate` samples, bounds or searches. No plugin names another. `messages` and
+//! `approximate` share `feasible.rs`, which finds a labelling that is possible at all.
 //!
 //! Messages see contradictions between neighbours only. Where potentials forbid something, a search
-//! with backtracking and a budget finds a possible labelling or proves that there is none. Mean
-//! field, Gibbs sampling, ICM and dual decomposition start from that labelling.
+//! finds a possible labelling or proves that there is none, with the clique tree of `exact` as its
+//! last resort. Mean field, Gibbs sampling, ICM and dual decomposition start from that labelling.
 //!
 //! Start with `exact/junction_tree.rs`, which is exact, or with `messages/mod.rs`, which is fast.
 

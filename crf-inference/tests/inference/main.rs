@@ -6,3 +6,5 @@ mod approximate_on_graphs;
 mod chains;
 mod exact_on_graphs;
 mod messages;
+mod possible;
+mod shifts;

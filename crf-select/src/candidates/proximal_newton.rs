@@ -19,11 +19,17 @@ use crf_learn::{CostFunction, OptimizerState, PenaltyFactor, Point, pseudo_gradi
 /// Elsewhere it keeps weights from running away along directions in which the function is flat,
 /// such as those of features that fire on true labels only: these have no best weight.
 ///
+/// All of this happens in the units of the features: weights are multiplied by them, slopes and
+/// penalties divided. So the steps are the same for a length in metres and in millimetres, and a
+/// direction without a step yet is as curved as the others.
+///
 /// Candidates resemble each other, as nested thresholds do. OWL-QN takes many iterations for few
 /// weights of that kind, since its direction omits the weights at zero; here they are part of the
 /// model's minimum.
 pub(crate) struct ProximalNewton {
-    curvature: Vec<f64>, // [n × n] B
+    units: Vec<f64>,     // [n] of the features
+    penalty: Vec<f64>,   // [n] λ_k in units
+    curvature: Vec<f64>, // [n × n] B, in units as all that follows
     scale: Option<f64>,  // curvature along directions without a step yet; unknown before the first step
     diagonal: Vec<f64>,  // [n] that of B, while the regularised one is in its place
     slopes: Vec<f64>,    // [n] g + B (z − w)
@@ -53,13 +59,16 @@ const MAX_FREE: usize = 500;
 const MIN_PIVOT: f64 = 1e-12;
 /// Maximum number of halvings of a step before the curvature is discarded.
 const MAX_HALVINGS: u32 = 30;
-/// Relative difference of two values that may be rounding.
+/// Relative difference of two values, or of two slopes, that may be rounding.
 const ROUNDING: f64 = 1e-13;
 
 impl ProximalNewton {
-    /// Creates the optimizer of `n` weights, without curvature.
-    pub(crate) fn new(n: usize) -> Self {
+    /// Creates the optimizer of the weights of features with these units, without curvature.
+    pub(crate) fn new(units: Vec<f64>) -> Self {
+        let n = units.len();
         ProximalNewton {
+            units,
+            penalty: vec![0.0; n],
             curvature: vec![0.0; n * n],
             scale: None,
             diagonal: vec![0.0; n],
@@ -74,9 +83,9 @@ impl ProximalNewton {
     }
 
     /// Copies the curvature of features shared by `from`, those of `self`, and `to`, those of the
-    /// result; both ascending.
-    pub(crate) fn carry_over(&self, from: &[usize], to: &[usize]) -> Self {
-        let mut carried = ProximalNewton::new(to.len());
+    /// result, which have these `units`; both ascending.
+    pub(crate) fn carry_over(&self, from: &[usize], to: &[usize], units: Vec<f64>) -> Self {
+        let mut carried = ProximalNewton::new(units);
         carried.scale = self.scale;
         let sources: Vec<Option<usize>> = to.iter().map(|k| from.binary_search(k).ok()).collect();
         for (i, row) in carried.curvature.chunks_exact_mut(to.len().max(1)).enumerate() {
@@ -98,56 +107,74 @@ impl ProximalNewton {
         (0..n).for_each(|k| self.curvature[k * n + k] = scale);
     }
 
-    /// Minimises the model at `at` with the regularised B; the minimum is in `target`.
-    fn minimise_regularised(&mut self, l1: PenaltyFactor<'_>, at: &Point) {
+    /// Takes over the penalty and the point from which the next step begins; returns the norm of
+    /// the pseudo-gradient there.
+    fn begin(&mut self, l1: PenaltyFactor<'_>, at: &Point) -> f64 {
+        for (k, &unit) in self.units.iter().enumerate() {
+            self.penalty[k] = l1.of(k) / unit;
+            self.target[k] = at.w[k] * unit;
+            self.slopes[k] = at.gradient[k] / unit;
+        }
+        self.residual()
+    }
+
+    /// Minimises the model at the point of [`ProximalNewton::begin`], whose pseudo-gradient has
+    /// this norm, with the regularised B; the minimum is in `target`.
+    fn minimise_regularised(&mut self, norm: f64) {
         let n = self.target.len();
         for k in 0..n {
             self.diagonal[k] = self.curvature[k * n + k];
-            self.curvature[k * n + k] += at.gradient_norm / MAX_STEP;
+            self.curvature[k * n + k] += norm / MAX_STEP;
         }
-        self.minimise(l1, at);
+        self.minimise(FORCING * norm);
         (0..n).for_each(|k| self.curvature[k * n + k] = self.diagonal[k]);
     }
 
-    /// Minimises the model at `at`: coordinate descent decides which weights are zero, Newton's
-    /// steps find the others.
+    /// Minimises the model until its pseudo-gradient has a norm of `enough`: coordinate descent
+    /// decides which weights are zero, Newton's steps find the others.
     ///
     /// Coordinate descent alone creeps along directions that are flat beside others, as features
     /// that resemble each other have them.
-    fn minimise(&mut self, l1: PenaltyFactor<'_>, at: &Point) {
-        self.target.copy_from_slice(&at.w);
-        self.slopes.copy_from_slice(&at.gradient);
-        let enough = FORCING * at.gradient_norm;
+    fn minimise(&mut self, enough: f64) {
         for _ in 0..MAX_SWEEPS {
-            self.sweep(l1);
-            if self.residual(l1) <= enough {
+            self.sweep();
+            if self.residual() <= enough {
                 return;
             }
             // A step ends where a weight reaches zero; the next one goes on without it.
             for _ in 0..MAX_NEWTON_STEPS {
-                if self.newton_step(l1) {
+                if self.newton_step() {
                     break;
                 }
             }
-            if self.residual(l1) <= enough {
+            if self.residual() <= enough {
                 return;
             }
         }
     }
 
     /// Norm of the model's pseudo-gradient at `target`.
-    fn residual(&self, l1: PenaltyFactor<'_>) -> f64 {
-        let slopes = self.target.iter().zip(&self.slopes).enumerate();
-        slopes.map(|(k, (&z, &slope))| pseudo_gradient(z, slope, l1.of(k)).powi(2)).sum::<f64>().sqrt()
+    fn residual(&self) -> f64 {
+        let slopes = self.target.iter().zip(&self.slopes).zip(&self.penalty);
+        slopes.map(|((&z, &slope), &l1)| pseudo_gradient(z, slope, l1).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Norm of the pseudo-gradient at a point.
+    fn norm(&self, point: &Point) -> f64 {
+        let slopes = point.w.iter().zip(&point.gradient).zip(self.units.iter().zip(&self.penalty));
+        let square = |((&w, &slope), (&unit, &l1)): ((&f64, &f64), (&f64, &f64))| {
+            pseudo_gradient(w, slope / unit, l1).powi(2)
+        };
+        slopes.map(square).sum::<f64>().sqrt()
     }
 
     /// Coordinate descent: minimises the model in one weight after the other.
-    fn sweep(&mut self, l1: PenaltyFactor<'_>) {
+    fn sweep(&mut self) {
         let n = self.target.len();
         for (k, row) in self.curvature.chunks_exact(n.max(1)).enumerate() {
             let (b, z) = (row[k], self.target[k]);
             let raw = b * z - self.slopes[k];
-            let new = raw.signum() * (raw.abs() - l1.of(k)).max(0.0) / b;
+            let new = raw.signum() * (raw.abs() - self.penalty[k]).max(0.0) / b;
             if new != z {
                 self.target[k] = new;
                 add(&mut self.slopes, new - z, row);
@@ -157,22 +184,22 @@ impl ProximalNewton {
 
     /// Newton's step among the non-zero weights, as far as none changes its sign. True if it was a
     /// whole step.
-    fn newton_step(&mut self, l1: PenaltyFactor<'_>) -> bool {
+    fn newton_step(&mut self) -> bool {
         let n = self.target.len();
         self.free.clear();
-        self.free.extend((0..n).filter(|&k| self.target[k] != 0.0 || l1.of(k) == 0.0));
+        self.free.extend((0..n).filter(|&k| self.target[k] != 0.0 || self.penalty[k] == 0.0));
         if self.free.len() > MAX_FREE {
             return true;
         }
         let rows = self.free.iter().map(|&k| &self.curvature[k * n..(k + 1) * n]);
         self.factor.clear();
         rows.for_each(|row| self.factor.extend(self.free.iter().map(|&j| row[j])));
-        let descent = |&k: &usize| -pseudo_gradient(self.target[k], self.slopes[k], l1.of(k));
+        let descent = |&k: &usize| -pseudo_gradient(self.target[k], self.slopes[k], self.penalty[k]);
         self.newton.clear();
         self.newton.extend(self.free.iter().map(descent));
         solve(&mut self.factor, &mut self.newton);
         // The first weight that would change its sign ends the step, and is set to zero.
-        let penalised = self.free.iter().zip(&self.newton).filter(|(k, _)| l1.of(**k) > 0.0);
+        let penalised = self.free.iter().zip(&self.newton).filter(|(k, _)| self.penalty[**k] > 0.0);
         let ends = penalised.map(|(&k, step)| (-self.target[k] / step, k));
         let end = ends.filter(|(end, _)| (0.0..1.0).contains(end)).min_by(|a, b| a.0.total_cmp(&b.0));
         let step = end.map_or(1.0, |(end, _)| end);
@@ -186,8 +213,9 @@ impl ProximalNewton {
     }
 
     /// Line search towards the model's minimum for a sufficient decrease (Tseng & Yun 2009,
-    /// equation 9); the point is in `trial`.
-    fn search(&mut self, f: &mut dyn CostFunction, at: &Point) -> Result<SearchEnd> {
+    /// equation 9), from a point whose pseudo-gradient has this norm; the point is in `trial`.
+    fn search(&mut self, f: &mut dyn CostFunction, at: &Point, norm: f64) -> Result<SearchEnd> {
+        self.target.iter_mut().zip(&self.units).for_each(|(z, unit)| *z /= unit);
         let l1 = f.l1();
         let pairs = at.w.iter().zip(&self.target).zip(&at.gradient).enumerate();
         let expected: f64 = pairs.map(|(k, ((w, z), g))| g * (z - w) + l1.of(k) * (z.abs() - w.abs())).sum();
@@ -206,7 +234,7 @@ impl ProximalNewton {
             }
             // Where values differ by rounding only, the gradient decides whether it was progress.
             if -step * expected <= rounding {
-                let is_progress = self.trial.gradient_norm < at.gradient_norm;
+                let is_progress = self.norm(&self.trial) < norm;
                 let is_step = is_progress && self.trial.value <= at.value + rounding;
                 return Ok(if is_step { SearchEnd::Step } else { SearchEnd::Converged });
             }
@@ -215,15 +243,19 @@ impl ProximalNewton {
         Ok(SearchEnd::NoDecrease)
     }
 
-    /// BFGS update of B for the step from `at` to `trial`.
+    /// BFGS update of B for the step from `at` to `trial`, unless its curvature is no more than the
+    /// rounding of the slopes.
     fn update(&mut self, at: &Point) {
         let n = at.w.len();
-        let s: Vec<f64> = self.trial.w.iter().zip(&at.w).map(|(now, before)| now - before).collect();
-        let y: Vec<f64> =
-            self.trial.gradient.iter().zip(&at.gradient).map(|(now, before)| now - before).collect();
+        let steps = self.trial.w.iter().zip(&at.w).zip(&self.units);
+        let s: Vec<f64> = steps.map(|((now, before), unit)| (now - before) * unit).collect();
+        let changes = self.trial.gradient.iter().zip(&at.gradient).zip(&self.units);
+        let y: Vec<f64> = changes.clone().map(|((now, before), unit)| (now - before) / unit).collect();
+        let sizes = changes.map(|((now, before), unit)| (now.abs() + before.abs()) / unit);
+        let rounding = ROUNDING * s.iter().zip(sizes).map(|(s, size)| s.abs() * size).sum::<f64>();
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let (sy, yy) = (dot(&s, &y), dot(&y, &y));
-        if !(sy.is_finite() && yy.is_finite()) || sy <= 1e-14 * yy {
+        if !(sy.is_finite() && yy.is_finite()) || sy <= rounding {
             return;
         }
         if self.scale.is_none() {
@@ -291,12 +323,13 @@ fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
 impl OptimizerState for ProximalNewton {
     fn step(&mut self, f: &mut dyn CostFunction, at: &mut Point) -> Result<bool> {
         loop {
+            let norm = self.begin(f.l1(), at);
             if self.scale.is_none() {
                 // The first step has a length of about 1.
-                self.reset(at.gradient_norm);
+                self.reset(norm);
             }
-            self.minimise_regularised(f.l1(), at);
-            match self.search(f, at)? {
+            self.minimise_regularised(norm);
+            match self.search(f, at, norm)? {
                 SearchEnd::Step => {
                     self.update(at);
                     std::mem::swap(at, &mut self.trial);
@@ -338,12 +371,12 @@ mod tests {
             n in 1..6_usize, digits in -12..1_i32, row in proptest::collection::vec(-1.0..1.0_f64, 6),
             w in proptest::collection::vec(prop_oneof![Just(0.0), -2.0..2.0], 6), slopes in proptest::collection::vec(-9.0..9.0_f64, 6), l1 in prop_oneof![Just(0.0), 0.1..3.0],
         ) {
-            let (mut steps, mut at, l1) = (ProximalNewton::new(n), Point::new(w[..n].to_vec()), PenaltyFactor { of_all: l1, spared: &[] });
+            let (mut steps, mut at, l1) = (ProximalNewton::new(vec![1.0; n]), Point::new(w[..n].to_vec()), PenaltyFactor { of_all: l1, spared: &[] });
             // Curved in one direction only, and hardly there.
             (0..n * n).for_each(|k| steps.curvature[k] = 10_f64.powi(digits) * row[k / n] * row[k % n]);
             at.gradient.copy_from_slice(&slopes[..n]);
-            at.gradient_norm = (0..n).map(|k| pseudo_gradient(w[k], slopes[k], l1.of(k)).powi(2)).sum::<f64>().sqrt();
-            steps.minimise_regularised(l1, &at);
+            let norm = steps.begin(l1, &at);
+            steps.minimise_regularised(norm);
             let length = steps.target.iter().zip(&at.w).map(|(z, w)| (z - w).powi(2)).sum::<f64>().sqrt();
             prop_assert!(length <= (1.0 + FORCING) * MAX_STEP, "{length}");
         }

@@ -1,4 +1,4 @@
-use crf_core::{Result, Seed};
+use crf_core::{Result, Seed, require_memory};
 use crf_learn::{CostFunction, Lbfgs, Optimizer, OptimizerState, OwlQn};
 
 use crate::candidates::proximal_newton::ProximalNewton;
@@ -21,15 +21,16 @@ pub(crate) struct WarmSteps {
 impl WarmSteps {
     /// Creates an optimizer without curvature.
     pub(crate) fn new(max_dense: usize) -> Self {
-        WarmSteps { max_dense, features: Vec::new(), dense: ProximalNewton::new(0), sparse: None }
+        WarmSteps { max_dense, features: Vec::new(), dense: ProximalNewton::new(Vec::new()), sparse: None }
     }
 
-    /// Returns the optimizer for `f`, the objective of these features, ascending, with the
-    /// curvature that is known of them.
+    /// Returns the optimizer for `f`, the objective of these features, ascending, which have these
+    /// units, with the curvature that is known of them.
     pub(crate) fn resume(
         &mut self,
         f: &dyn CostFunction,
         features: &[usize],
+        units: Vec<f64>,
         seed: &Seed,
     ) -> Result<&mut dyn OptimizerState> {
         if features.len() > self.max_dense {
@@ -38,8 +39,11 @@ impl WarmSteps {
             *self = WarmSteps::new(self.max_dense);
             return Ok(&mut **self.sparse.insert(optimizer.start(f, seed)?));
         }
+        let bytes = 2.0 * size_of::<f64>() as f64 * (features.len() as f64).powi(2);
+        let what = format!("the curvature of {} weights", features.len());
+        require_memory(bytes, &what, "choose fewer features, or set `dense` lower")?;
         self.sparse = None;
-        self.dense = self.dense.carry_over(&self.features, features);
+        self.dense = self.dense.carry_over(&self.features, features, units);
         self.features = features.to_vec();
         Ok(&mut self.dense)
     }

@@ -14,13 +14,17 @@ use crate::candidates::top_scores::top_scores;
 /// The largest derivatives often belong to near copies of the same few numbers, as nested
 /// thresholds are. So whenever the model has grown by a factor, or its path has ended, all
 /// candidates are evaluated again at its weights, the list is rebuilt from the features of the
-/// model and the new largest derivatives, and the path is followed again from its beginning.
+/// model and the new largest derivatives, and the path is followed again from its beginning. It
+/// ends with a list that added less than a tenth of the features, so that the paths are few.
 pub(crate) struct WorkingList {
     /// Number of candidates on a list, beside intercepts and the features of the model.
     pub(crate) keep: usize,
     /// Factor by which the number of features must grow before the list is rebuilt; above 1.
     pub(crate) growth: f64,
 }
+
+/// Minimum factor by which a list that is used up must have grown the model for another one.
+const WORTH_ANOTHER: f64 = 1.1;
 
 /// Callback that follows a path on a problem that has only some of the candidates.
 pub(crate) type FollowPath<'p> =
@@ -67,7 +71,8 @@ impl WorkingList {
                 has_grown = last.is_some() && largest as f64 >= self.growth * size as f64;
                 Ok(if has_grown { ControlFlow::Break(()) } else { next })
             })?;
-            let is_used_up = matches!(stop, Stop::Converged | Stop::NoProgress);
+            let is_used_up = matches!(stop, Stop::Converged | Stop::NoProgress)
+                && largest as f64 >= WORTH_ANOTHER * size as f64;
             let Some((features, weights)) = last.filter(|_| has_grown || is_used_up) else { return Ok(stop) };
             objective.w.fill(0.0);
             objective.set_weights(&features, &weights);

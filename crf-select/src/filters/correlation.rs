@@ -26,10 +26,13 @@ impl Selector for Correlation {
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let scores = score_functions(problem.map, problem.train, |non_zeros, totals, targets| {
             let n = totals.iter().sum::<f64>();
+            // Correlations have no unit, and squares of large numbers would overflow.
+            let largest = non_zeros.iter().map(|(_, value, _)| value.abs()).fold(0.0, f64::max);
             let mut sum = 0.0;
             let mut square = 0.0;
             let mut sum_of_target = vec![0.0; totals.len()];
             for (target, value, weight) in non_zeros {
+                let value = value / largest;
                 sum += weight * value;
                 square += weight * value * value;
                 sum_of_target[target as usize] += weight * value;

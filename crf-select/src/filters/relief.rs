@@ -109,16 +109,16 @@ impl Relief {
         items.retain(|item| item.weight > 0.0);
         items.shuffle(&mut seed.rng());
         items.truncate(self.draws.max(self.among));
-        let rows: Vec<Row> = items.iter().map(|item| summed(rows, item.row)).collect();
+        let mut rows: Vec<Row> = items.iter().map(|item| summed(rows, item.row)).collect();
         let drawn = &items[..self.draws.min(items.len())];
         let n_pool = self.among.min(items.len());
-        let scales = scales(features.n_observations(), &rows[..n_pool]);
+        scale(features.n_observations(), &mut rows, n_pool);
         let comparisons: Vec<Option<Differences>> = drawn
             .par_iter()
             .enumerate()
             .map_init(
                 || vec![0.0; features.n_observations()],
-                |own_values, (n, _)| compare(n, &items, n_pool, &rows, &scales, own_values),
+                |own_values, (n, _)| compare(n, &items, n_pool, &rows, own_values),
             )
             .collect();
         let mut scores = vec![0.0; features.len()];
@@ -161,14 +161,20 @@ fn summed(rows: &SparseRows, r: usize) -> Row {
     row
 }
 
-/// Inverse range of each function, zeros included; 0 if the function is constant.
-fn scales(n: usize, pool: &[Row]) -> Vec<f64> {
-    let mut ranges = vec![(0.0_f64, 0.0_f64); n];
-    for &(g, value) in pool.iter().flatten() {
+/// Divides the values of each function by their range among the first `n_pool` rows, zeros
+/// included; those of a function that is constant there become 0.
+fn scale(n_functions: usize, rows: &mut [Row], n_pool: usize) {
+    let mut ranges = vec![(0.0_f64, 0.0_f64); n_functions];
+    for &(g, value) in rows[..n_pool].iter().flatten() {
         let (low, high) = &mut ranges[g as usize];
         (*low, *high) = (low.min(value), high.max(value));
     }
-    ranges.into_iter().map(|(low, high)| if high > low { (high - low).recip() } else { 0.0 }).collect()
+    for (g, value) in rows.iter_mut().flatten() {
+        let (low, high) = ranges[*g as usize];
+        // Halves, since the range of the largest doubles would overflow.
+        let half = 0.5 * high - 0.5 * low;
+        *value = if half > 0.0 { 0.5 * (*value / half) } else { 0.0 };
+    }
 }
 
 /// Finds the hit and the miss of the `n`-th item among the first `n_pool` items and compares it
@@ -179,20 +185,19 @@ fn compare(
     items: &[Item],
     n_pool: usize,
     rows: &[Row],
-    scales: &[f64],
     own_values: &mut [f64],
 ) -> Option<Differences> {
     let item = items[n];
     let mut distance_to_zero = 0.0;
     for &(g, value) in &rows[n] {
         own_values[g as usize] = value;
-        distance_to_zero += scales[g as usize] * value.abs();
+        distance_to_zero += value.abs();
     }
     // The difference of one function between the item and another, beyond its difference to an item
     // where the function is zero.
     let excess = |own_values: &[f64], &(g, value): &(u32, f64)| {
         let own = own_values[g as usize];
-        scales[g as usize] * ((own - value).abs() - own.abs())
+        (own - value).abs() - own.abs()
     };
     let mut hit = (f64::INFINITY, None);
     let mut miss = (f64::INFINITY, None);

@@ -55,9 +55,11 @@ impl CandidateScorer for SlopeScorer {
         _chosen: &[bool],
         scores: &mut [f64],
     ) -> Result<Stop> {
-        // Training would not follow slopes below its own tolerance.
-        let least = self.l1 + self.tolerance;
-        scores.iter_mut().zip(&objective.gradient).for_each(|(score, slope)| *score = slope.abs() - least);
+        let slopes = objective.gradient.iter().zip(&objective.units);
+        for (score, (slope, unit)) in scores.iter_mut().zip(slopes) {
+            // Training would not follow slopes below its own tolerance.
+            *score = slope.abs() - self.l1 - self.tolerance * unit;
+        }
         Ok(Stop::Converged)
     }
 

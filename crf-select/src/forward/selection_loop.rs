@@ -16,8 +16,8 @@ use crate::candidates::warm_steps::{MAX_DENSE, WarmSteps};
 pub struct ForwardSettings {
     /// Number of candidates that are added before the model is trained again; at least 1.
     pub per_round: usize,
-    /// Maximum number of features of a model; no maximum if omitted.
-    pub most: Option<usize>,
+    /// Maximum number of features of a model, at which the path ends; at least 1.
+    pub most: usize,
     /// λ₁ of the penalty λ₁‖w‖₁; at least 0.
     pub l1: f64,
     /// λ₂ of the penalty (λ₂/2)‖w‖²; at least 0.
@@ -28,10 +28,15 @@ pub struct ForwardSettings {
 
 impl Default for ForwardSettings {
     fn default() -> Self {
-        ForwardSettings { per_round: 1, most: None, l1: 0.0, l2: 0.0, stop: StopRule::default() }
+        ForwardSettings { per_round: 1, most: MOST, l1: 0.0, l2: 0.0, stop: StopRule::default() }
     }
 }
 
+/// Default maximum of features: far more than have been worth it, and few enough for a path to end.
+const MOST: usize = 1000;
+/// Maximum number of rounds, as a multiple of the maximum of features: under an ℓ1 penalty features
+/// leave the model again.
+const MAX_ROUNDS: usize = 4;
 /// Maximum number of rounds in a row in which training gains nothing; selection then ends.
 const MAX_FRUITLESS: usize = 100;
 /// Minimum fall of the objective, relative to itself, that counts as a gain: less comes of training
@@ -57,7 +62,7 @@ pub(crate) trait CandidateScorer {
 impl ForwardSettings {
     pub(crate) fn check(&self) -> Result<()> {
         require(self.per_round >= 1, "per_round", "at least 1", self.per_round)?;
-        require(self.most != Some(0), "most", "at least 1", 0)?;
+        require(self.most >= 1, "most", "at least 1", self.most)?;
         self.penalty().check()?;
         self.stop.check()
     }
@@ -85,11 +90,12 @@ impl ForwardSettings {
         // omitted until another one gains.
         let mut is_fruitless = vec![false; n];
         let mut n_fruitless = 0; // rounds in a row
+        let mut n_rounds: usize = 0; // that gained
         loop {
             let n_chosen = chosen.iter().filter(|&&chosen| chosen).count();
-            let room = self.most.map_or(n, |most| most.saturating_sub(n_chosen)).min(self.per_round);
-            if room == 0 {
-                return Ok(if n == 0 { end } else { Stop::Budget });
+            let room = self.most.saturating_sub(n_chosen).min(self.per_round);
+            if room == 0 || n_rounds >= self.most.saturating_mul(MAX_ROUNDS) {
+                return Ok(Stop::Budget);
             }
             if n_fruitless == 0 {
                 scores.fill(0.0);
@@ -97,10 +103,11 @@ impl ForwardSettings {
             }
             // Training leads nowhere along a candidate without a slope, such as one that chosen
             // features express together: such candidates come last. The slopes of trained features
-            // are not exactly zero either and serve as the measure.
+            // are not exactly zero either and serve as the measure, in units.
             let slope = |k: usize| {
                 pseudo_gradient(objective.w[k], objective.gradient[k] + self.l2 * objective.w[k], self.l1)
                     .abs()
+                    / objective.units[k]
             };
             let residual = (0..n).filter(|&k| chosen[k]).map(slope).fold(0.0, f64::max);
             let is_free = |k: usize| !chosen[k] && !is_fruitless[k];
@@ -137,6 +144,7 @@ impl ForwardSettings {
                 return Ok(Stop::Converged);
             }
             value = new_value;
+            n_rounds += 1;
             // A feature whose weight the penalty has driven back to zero is a candidate again.
             (0..n).for_each(|k| chosen[k] = objective.w[k] != 0.0);
             let support = objective.support();

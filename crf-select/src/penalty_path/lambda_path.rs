@@ -5,7 +5,7 @@ use crf_learn::{CostFunction as _, Penalty, StopRule, run_steps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::objective::CandidateObjective;
+use crate::candidates::objective::{CandidateObjective, SlopeNorm};
 use crate::candidates::path_reporter::PathReporter;
 use crate::candidates::top_scores::top_scores;
 use crate::candidates::warm_steps::{MAX_DENSE, WarmSteps};
@@ -44,7 +44,8 @@ pub struct LambdaPath {
     pub dense: usize,
     /// Tolerance of a minimum: the pseudo-gradient is at most this times λ and max(1, ‖w‖).
     pub tolerance: f64,
-    /// Maximum number of iterations per λ, after which the point counts as solved; at least 1.
+    /// Maximum number of iterations per λ, whichever candidates take part in them, after which the
+    /// point counts as solved; at least 1.
     pub iterations: u32,
 }
 
@@ -134,6 +135,7 @@ impl LambdaPath {
             lambda: lambda_0 * self.decay,
             checked: lambda_0,
             last: lambda_0 * self.floor * (1.0 - 1e-9),
+            spent: 0,
             stop: Stop::Converged,
         };
         let mut batch_factor = 1;
@@ -158,6 +160,7 @@ struct Walk<'p> {
     lambda: f64,        // of the next point
     checked: f64,       // λ of the last point at which all candidates were evaluated
     last: f64,          // lower bound of λ
+    spent: u32,         // iterations at this λ
     stop: Stop,         // of a walk that comes to its end
 }
 
@@ -228,8 +231,8 @@ impl Walk<'_> {
     ) -> Result<SetEnd> {
         let exempt_intercepts = self.settings.exempt_intercepts;
         let penalty = Penalty { l1: self.lambda, l2: 0.0, exempt_intercepts };
-        objective.restrict(&set.features, &penalty, |objective, f, point| {
-            let steps = steps.resume(f, &set.features, &run.seed)?;
+        objective.restrict(&set.features, &penalty, SlopeNorm::Plain, |objective, f, point| {
+            let steps = steps.resume(f, &set.features, objective.units_of(&set.features), &run.seed)?;
             let mut is_evaluated = true; // all candidates, at these weights
             while self.lambda >= self.last {
                 f.set_l1(self.lambda);
@@ -239,6 +242,7 @@ impl Walk<'_> {
                     f.evaluate(point)?;
                 }
                 let trace = run_steps(f, point, steps, &self.stop_rule(), None, (Vec::new(), 0), run)?;
+                self.spent += trace.iterations.len() as u32;
                 if trace.stop == Stop::Observer {
                     return Ok(SetEnd::PathEnds(Stop::Observer));
                 }
@@ -247,18 +251,23 @@ impl Walk<'_> {
                 if is_evaluated {
                     objective.evaluate()?;
                     let bound = self.lambda * (1.0 + self.settings.tolerance);
-                    if set.any_slope_outside(objective, |slope| slope > bound) {
+                    let is_violated = set.any_slope_outside(objective, |slope| slope > bound);
+                    if is_violated && trace.stop != Stop::Budget {
                         return Ok(SetEnd::Violated { is_stuck: trace.iterations.is_empty() });
                     }
                     self.checked = self.lambda;
                 }
-                if trace.stop == Stop::Budget {
-                    self.stop = Stop::Budget;
+                // A point that is not quite solved is told by the reason for the end.
+                match (trace.stop, self.stop) {
+                    (Stop::Budget, _) => self.stop = Stop::Budget,
+                    (Stop::NoProgress, Stop::Converged) => self.stop = Stop::NoProgress,
+                    _ => {}
                 }
                 if let Some(stop) = self.report(objective, point.value, reporter, run)? {
                     return Ok(SetEnd::PathEnds(stop));
                 }
                 self.lambda *= self.settings.decay;
+                self.spent = 0;
                 // A set that was cut has admissible candidates outside in any case; a violation
                 // brings them in.
                 let threshold = self.threshold(self.lambda * self.look);
@@ -273,7 +282,8 @@ impl Walk<'_> {
 
     fn stop_rule(&self) -> StopRule {
         let tolerance = self.settings.tolerance * self.lambda;
-        StopRule { iterations: self.settings.iterations, tolerance, delta: 0.0, ..StopRule::default() }
+        let iterations = self.settings.iterations.saturating_sub(self.spent);
+        StopRule { iterations, tolerance, delta: 0.0, ..StopRule::default() }
     }
 
     /// Reports the model; returns the reason if the path ends here.

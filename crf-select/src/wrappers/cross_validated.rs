@@ -1,5 +1,7 @@
 use crf_core::plugin::{Named, named};
-use crf_core::{Decode, Error, FitContext, Problem, Result, Selector, Stop, require};
+use crf_core::{
+    Decode, Error, FitContext, Problem, Result, Selector, Stop, feature_units, require, warn_of_units,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -64,6 +66,7 @@ impl Selector for CrossValidated {
             let got = format!("{} sequences for {} folds", data.len(), self.folds);
             return Err(Error::setting("folds", "at most the number of training sequences", got));
         }
+        warn_of_units(problem.map, &feature_units(problem.map, problem.train));
         let order = data.shuffled(&run.seed.child("folds"));
         let mut errors: Vec<Vec<f64>> = Vec::new(); // [folds], by index on the path
         for fold in 0..self.folds {

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use crf_core::plugin::{Named, named};
-use crf_core::{FitContext, Problem, Result, Selector, Stop};
+use crf_core::{FitContext, Problem, Result, Selector, Stop, feature_units, warn_of_units};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,7 @@ impl Selector for Last {
     }
 
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
+        warn_of_units(problem.map, &feature_units(problem.map, problem.train));
         let mut last = None;
         let stop = self.of.path(problem, run, &mut |candidate| {
             last = Some(OwnedCandidate::new(&candidate));

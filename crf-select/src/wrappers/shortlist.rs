@@ -13,9 +13,10 @@ use crate::forward::grafting::Grafting;
 ///
 /// The list has the candidates with the largest |∂ℓ/∂w| on a share of the training sequences, at
 /// first at w = 0. Many of these resemble each other, as nested thresholds do. So the list is
-/// rebuilt whenever the model has grown by the factor `growth` and when the path has ended, and the
-/// path is followed again from its beginning. A model is reported only if it has more features than
-/// all before. Lists are rebuilt only if the wrapped selector finds weights.
+/// rebuilt whenever the model has grown by the factor `growth`, and when the path has ended with a
+/// tenth more features than the one before; the path is then followed again from its beginning. A
+/// model is reported only if it has more features than all before. Lists are rebuilt only if the
+/// wrapped selector finds weights.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shortlist {

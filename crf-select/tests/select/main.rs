@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod choice;
+mod columns;
 mod parts;
 mod paths;
 mod selectors;

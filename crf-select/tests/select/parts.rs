@@ -26,7 +26,7 @@ fn encoded(sequences: usize) -> Encoded {
 
 fn grafting(most: usize) -> Grafting {
     Grafting {
-        settings: ForwardSettings { l2: 0.1, most: Some(most), ..ForwardSettings::default() },
+        settings: ForwardSettings { l2: 0.1, most, ..ForwardSettings::default() },
         ..Grafting::default()
     }
 }

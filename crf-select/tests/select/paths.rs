@@ -134,7 +134,7 @@ proptest! {
 fn the_largest_slope_enters_first_and_weights_are_trained_on() {
     let encoded = encoded(3, 3);
     let problem = encoded.problem(&INFERENCE);
-    let settings = ForwardSettings { l2: 0.1, most: Some(5), stop: TIGHT, ..ForwardSettings::default() };
+    let settings = ForwardSettings { l2: 0.1, most: 5, stop: TIGHT, ..ForwardSettings::default() };
     let (shown, stop) = path(&Grafting { settings, ..Grafting::default() }, &problem);
     assert_eq!((shown.len(), stop), (5, Stop::Budget));
     let mut w = vec![0.0; encoded.map.len()];
@@ -179,6 +179,44 @@ fn paths_end_where_they_are_told_to() {
         })
     });
     assert_eq!((stop.unwrap(), n), (Stop::Observer, 3));
+}
+
+/// Points of a path on numbers times `factor`: weights times `factor`, and objectives.
+fn scaled_path(selector: &dyn Selector, factor: f64) -> Vec<(Vec<f64>, f64)> {
+    let channel = |name: &str| Channel { name: name.into(), kind: ChannelKind::Real };
+    let schema = Schema::chain(["x", "y"].map(channel).to_vec(), Alphabet::new(["a", "b", "c"])).unwrap();
+    let mut builder = DatasetBuilder::new(Arc::new(schema));
+    for t in 0..150 {
+        let [x, y] = [f64::from(t % 13) - 6.0, f64::from(t % 7) - 3.0];
+        let label = u32::from(x + y + f64::from(t % 5) > 1.0) + u32::from(y - f64::from(t % 4) > 0.0);
+        builder.push(&[x, y].map(|value| Value::Real(value * factor)), Some(label)).unwrap();
+    }
+    builder.end_chain().unwrap();
+    let encoded = Encoded::new(r#"[{"state": "value"}]"#, builder.finish());
+    let (shown, _) = path(selector, &encoded.problem(&INFERENCE));
+    let scaled = |point: Shown| (point.w.iter().map(|w| w * factor).collect(), point.objective);
+    shown.into_iter().map(scaled).collect()
+}
+
+// Numbers of size 1e6 were never trained, and for numbers of size 1e-6 the large weights made the
+// tolerance of a minimum so wide that no point was one.
+#[test]
+fn a_path_is_the_same_whether_numbers_are_large_or_small() {
+    let selectors: [&dyn Selector; 2] = [&L1Path::default(), &Grafting::default()];
+    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-8 * (1.0 + b.abs());
+    for selector in selectors {
+        let plain = scaled_path(selector, 1.0);
+        assert!(plain.len() > 2, "{selector:?}");
+        for digits in [20, 40, -20, -40] {
+            let scaled = scaled_path(selector, 2.0_f64.powi(digits));
+            assert_eq!(scaled.len(), plain.len(), "{selector:?} at 2^{digits}");
+            for ((w, value), (other_w, other_value)) in scaled.iter().zip(&plain) {
+                assert!(is_near(*value, *other_value), "{value} and {other_value} at 2^{digits}");
+                let all_near = w.iter().zip(other_w).all(|(&a, &b)| is_near(a, b));
+                assert!(all_near, "{w:?} and {other_w:?} at 2^{digits}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::cli::options::format::plugin;
-use crate::cli::{terminal, threads};
+use crate::cli::{terminal, thread_count, threads};
 use crate::config::{ConfigFault, ConfigRoot, KeyPath, Override, set};
 use crate::error::{Error, Result};
 use crate::graph_queries::answer::answer;
@@ -70,7 +70,7 @@ pub struct InferArgs {
     #[arg(long)]
     edge_marginals: bool,
     /// Number of threads; all cores if omitted. Answers do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
 }
 

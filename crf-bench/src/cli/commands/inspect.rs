@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::output::table::markdown;
 use crate::cli::{print_facts, print_json, terminal};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::file::ModelFile;
 
 /// Shows a model: its labels, features, training and largest weights.
@@ -80,8 +80,7 @@ struct Weight {
 
 /// Prints the model as text or JSON.
 pub(crate) fn run(args: &InspectArgs, out: &mut dyn Write) -> Result<ExitCode> {
-    let file = ModelFile::load(&args.model)?;
-    let bytes = std::fs::metadata(&args.model).map_err(Error::io(&args.model))?.len();
+    let (file, bytes) = ModelFile::load_sized(&args.model)?;
     let inspection = Inspection::new(&file, bytes, args.top);
     if args.json {
         print_json(&inspection, out)?;

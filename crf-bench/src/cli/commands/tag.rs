@@ -94,10 +94,14 @@ pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
             (before - data.len(), data)
         });
         let numbered: Vec<(usize, Dataset)> = numbered.collect();
-        let labelled: Vec<Result<Vec<u8>>> =
+        let labelled: Vec<Labelled> =
             numbered.into_par_iter().map(|(before, data)| labelled(&file, query, before, data)).collect();
-        for text in labelled {
-            out.write_all(&text?).map_err(terminal)?;
+        for Labelled { text, error } in labelled {
+            out.write_all(&text).map_err(terminal)?;
+            if let Some(error) = error {
+                out.flush().map_err(terminal)?;
+                return Err(error.at(file_name(&args.file)).into());
+            }
         }
         out.flush().map_err(terminal)
     };
@@ -118,14 +122,47 @@ pub(crate) fn run(args: &TagArgs, out: &mut dyn Write) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The printed answers for the sequences of a batch, which follows `before` others.
-fn labelled(file: &ModelFile, query: Query, before: usize, data: Dataset) -> Result<Vec<u8>> {
+/// The printed answers for a part of the data, up to the first sequence without an answer.
+struct Labelled {
+    text: Vec<u8>,
+    error: Option<CoreError>,
+}
+
+/// Labels the sequences of a batch, which follows `before` others.
+fn labelled(file: &ModelFile, query: Query, before: usize, data: Dataset) -> Labelled {
     let data = Arc::new(data);
+    if let Ok(text) = printed(file, query, &data) {
+        return Labelled { text, error: None };
+    }
+    // One by one, so that the sequence is known, and those before it are labelled all the same.
     let mut text = Vec::new();
-    let in_batch = |error: CoreError| error.at(format!("the sequences from {} on", before + 1));
-    let predictions = file.contents.features.encode(data.clone()).and_then(|x| file.predict(&x, query));
-    for (i, prediction) in predictions.map_err(in_batch)?.iter().enumerate() {
-        print(&data, i, prediction, &mut text).map_err(terminal)?;
+    for i in 0..data.len() {
+        match printed(file, query, &Arc::new(data.subset(&[i]))) {
+            Ok(answer) => text.extend(answer),
+            Err(error) => return Labelled { text, error: Some(numbered(error, before + i + 1)) },
+        }
+    }
+    Labelled { text, error: None }
+}
+
+/// The error about the only sequence of its data, with the number of that sequence in the file.
+fn numbered(error: CoreError, number: usize) -> CoreError {
+    match error {
+        CoreError::At { place, source } => match place.strip_prefix("sequence 1") {
+            Some(within) => source.at(format!("sequence {number}{within}")),
+            None => source.at(place).at(format!("sequence {number}")),
+        },
+        other => other.at(format!("sequence {number}")),
+    }
+}
+
+/// The printed answers for all sequences.
+fn printed(file: &ModelFile, query: Query, data: &Arc<Dataset>) -> crf_core::Result<Vec<u8>> {
+    let predictions = file.predict(&file.contents.features.encode(data.clone())?, query)?;
+    let mut text = Vec::new();
+    for (i, prediction) in predictions.iter().enumerate() {
+        print(data, i, prediction, &mut text)
+            .map_err(|source| CoreError::Io { path: "the answers".into(), source })?;
     }
     Ok(text)
 }

@@ -14,7 +14,7 @@ use crate::cli::options::constraints::constraints;
 use crate::cli::options::format::{inline, plugin};
 use crate::cli::output::trace_file::TraceFile;
 use crate::cli::output::training_summary::{Summary, Trained};
-use crate::cli::{print_json, threads};
+use crate::cli::{print_json, thread_count, threads};
 use crate::config::{ConfigRoot as _, KeyPath, Override, Request, Templates, Training, Tune};
 use crate::error::{Error, Result};
 use crate::model::cross_validate::tune;
@@ -46,8 +46,8 @@ pairs = \"observed\", min_count = 3}'
 
 A config file has the keys `format`, `features` or `template`, `constraints`, `learner`, `inference`, `decode`, \
 `selector`, `seed` and `tune`; options override it. `crf list` shows the names that they take. If the features are \
-omitted, they suit the data: observed attributes and transitions for `crfsuite`; every symbol, number and transition \
-otherwise.
+omitted, they suit the data: observed attributes and transitions for `crfsuite`; every symbol, every number, normalised, \
+and every transition otherwise.
 
 A template file has one template per line, with macros such as `%x[-1,0]`: `U…` for states, `B…` for transitions, `*…` \
 for both. `B` alone is the plain transition, and `#` begins a comment. In a config its path is relative to the config. Each \
@@ -116,7 +116,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "METRIC")]
     tune_by: Option<String>,
     /// Number of threads; all cores if omitted. The model does not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
     /// The seed of all random numbers; 0 if omitted.
     #[arg(long, value_name = "N")]

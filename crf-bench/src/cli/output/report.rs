@@ -5,6 +5,7 @@ use comfy_table::Table;
 
 use crate::cli::output::table::markdown;
 use crate::report::{QUICK, Report, limited, rows, used_all_iterations, word};
+use crate::support::text::shown;
 
 /// Prints the table of results, the verdicts on the claims, and the files of the report.
 pub(crate) fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) -> io::Result<()> {
@@ -24,8 +25,8 @@ pub(crate) fn print(report: &Report<'_>, directory: &Path, out: &mut dyn Write) 
     if report.plan.quick {
         writeln!(out, "quick   {QUICK}")?;
     }
-    writeln!(out, "figure  {}", directory.join("figure.svg").display())?;
-    writeln!(out, "page    {}", directory.join("index.html").display())
+    writeln!(out, "figure  {}", shown(&directory.join("figure.svg")))?;
+    writeln!(out, "page    {}", shown(&directory.join("index.html")))
 }
 
 fn table(report: &Report<'_>) -> Table {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Label;
 use crate::data::dataset::Dataset;
+use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 use crate::evaluation::context::EvaluationContext;
 use crate::evaluation::metric::Metric;
@@ -69,14 +70,21 @@ metric!(
 );
 
 metric!(
-    /// Sequence accuracy: the fraction of sequences without a wrong label.
+    /// Sequence accuracy: the fraction of sequences without a wrong label. Sequences without a known
+    /// label do not count.
     SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |context| {
-        let clean = |i: usize| {
+        let mut clean = 0.0;
+        let mut all = 0.0;
+        for i in 0..context.data.len() {
             let range = context.data.range(i);
-            let mut pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);
-            pairs.all(|(truth, predicted)| truth.is_none_or(|truth| truth == *predicted))
-        };
-        Ok(ratio((0..context.data.len()).filter(|&i| clean(i)).count() as f64, context.data.len() as f64))
+            let pairs = context.data.labels()[range.clone()].iter().zip(&context.predicted[range]);
+            let mut known = pairs.filter_map(|(truth, predicted)| Some((truth.as_ref()?, predicted))).peekable();
+            if known.peek().is_some() {
+                all += 1.0;
+                clean += f64::from(known.all(|(truth, predicted)| truth == predicted));
+            }
+        }
+        Ok(ratio(clean, all))
     }
 );
 
@@ -116,6 +124,15 @@ pub struct OfLabel {
     pub quality: Quality,
 }
 
+impl OfLabel {
+    /// Index of the label among those of all kinds of node.
+    fn number(&self, schema: &Schema) -> Result<usize> {
+        let mut names = schema.kinds().iter().flat_map(|kind| kind.labels.names().iter());
+        let label = names.clone().position(|name| name == self.label);
+        label.ok_or_else(|| Error::unknown("label", &self.label, names.by_ref()))
+    }
+}
+
 crate::plugin!(
     "metric",
     OfLabel,
@@ -141,10 +158,12 @@ impl Metric for OfLabel {
         true
     }
 
+    fn check_labels(&self, schema: &Schema) -> Result<()> {
+        self.number(schema).map(|_| ())
+    }
+
     fn measure(&self, context: &EvaluationContext<'_>) -> Result<f64> {
-        let names = context.data.schema().kinds().iter().flat_map(|kind| kind.labels.names().iter());
-        let label = names.clone().position(|name| name == self.label);
-        let label = label.ok_or_else(|| Error::unknown("label", &self.label, names))?;
+        let label = self.number(context.data.schema())?;
         let confusion = Confusion::of(context);
         Ok(match self.quality {
             Quality::Precision => confusion.precision(label),

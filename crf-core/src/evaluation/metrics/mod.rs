@@ -7,7 +7,7 @@
 
 /// Defines a metric without settings.
 macro_rules! metric {
-    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $(check = $check:expr,)? |$context:ident| $measure:expr) => {
+    ($(#[$doc:meta])* $type:ident, $tag:literal, $name:literal, higher = $higher:literal, $(check = $check:expr,)? $(labels = $labels:expr,)? |$context:ident| $measure:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
@@ -26,6 +26,9 @@ macro_rules! metric {
             $(fn check(&self, inference: &dyn Inference, reference: Option<&dyn Inference>) -> Result<()> {
                 $check(inference, reference)
             })?
+            $(fn check_labels(&self, schema: &Schema) -> Result<()> {
+                $labels(schema)
+            })?
             fn measure(&self, $context: &EvaluationContext<'_>) -> Result<f64> {
                 $measure
             }
@@ -40,7 +43,7 @@ mod model;
 mod probabilities;
 mod training;
 
-pub use chunks::{ChunkF1, chunks};
+pub use chunks::{Chunk, ChunkF1, chunks};
 pub use confusion::Confusion;
 pub use labels::{
     Accuracy, ErrorInPart, ErrorRate, MacroF1, MeanAccuracy, OfLabel, Quality, SequenceAccuracy,

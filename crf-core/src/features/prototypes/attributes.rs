@@ -9,7 +9,7 @@ use crate::numeric::serde_numbers;
 
 /// Attributes of bag channels: one function per attribute, with its value.
 ///
-/// An attribute that occurs twice at a position counts with the sum of its values.
+/// An attribute that occurs twice at a position counts once, with the sum of its values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Attributes {

@@ -3,20 +3,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Error, Result, require, require_consistent};
+use crate::error::{Error, Result, require};
 use crate::features::label_pattern::intersection;
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
-use crate::features::prototypes::inner::Inner;
+use crate::features::prototypes::inner::{Inner, require_functions};
 use crate::plugin::{Named, named_list};
 
 /// Product of other prototypes' values, for every combination of one function of each.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conjunction {
     /// Prototypes to multiply: two or more.
     #[serde(deserialize_with = "named_list")]
     #[schemars(with = "Vec<Named>")]
     pub of: Vec<Box<dyn Prototype>>,
+    /// Upper limit of the number of functions; more are an error.
+    pub most: u32,
+}
+
+impl Default for Conjunction {
+    fn default() -> Self {
+        Conjunction { of: Vec::new(), most: 1_000_000 }
+    }
 }
 
 crate::plugin!(
@@ -35,23 +43,33 @@ impl Prototype for Conjunction {
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
         let parts = self.of.iter().map(|part| Inner::fit(&**part, train)).collect::<Result<Vec<_>>>()?;
-        if n_functions(&parts).is_none() {
-            return Err(Error::data(
-                "the conjunction has more than 2³² functions; join fewer or smaller prototypes",
-            ));
+        let fitted = Fitted { parts };
+        let n = fitted.n_functions();
+        if n > f64::from(self.most) {
+            return Err(Error::data(format!(
+                "the conjunction has {n} functions, more than `most` = {}; join fewer or smaller prototypes",
+                self.most
+            )));
         }
-        Ok(Box::new(Fitted { parts }))
+        fitted.require_size()?;
+        Ok(Box::new(fitted))
     }
-}
-
-/// Number of functions of all parts together, if they can be numbered.
-fn n_functions(parts: &[Inner]) -> Option<u32> {
-    parts.iter().try_fold(1_u32, |total, part| total.checked_mul(part.len()))
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Fitted {
     parts: Vec<Inner>,
+}
+
+impl Fitted {
+    /// Number of functions of all parts together, however large.
+    fn n_functions(&self) -> f64 {
+        self.parts.iter().map(|part| f64::from(part.len())).product()
+    }
+
+    fn require_size(&self) -> Result<()> {
+        require_functions("conjunction", self.n_functions(), self.n_plain_functions().is_some())
+    }
 }
 
 #[typetag::serde(name = "conjunction")]
@@ -78,8 +96,12 @@ impl Encoder for Fitted {
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {
-        require_consistent(n_functions(&self.parts).is_some())?;
-        self.parts.iter().try_for_each(|part| part.check(schema))
+        self.parts.iter().try_for_each(|part| part.check(schema))?;
+        self.require_size()
+    }
+
+    fn n_plain_functions(&self) -> Option<usize> {
+        self.parts.iter().try_fold(1_usize, |n, part| n.checked_mul(part.n_plain()?))
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {

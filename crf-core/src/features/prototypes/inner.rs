@@ -2,8 +2,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::dataset::{Dataset, Sequence};
 use crate::data::schema::Schema;
-use crate::error::{Result, require_consistent};
+use crate::error::{Error, Result, require_consistent};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
+use crate::memory::require_memory;
+use crate::plugin::{nested, one_deeper};
+
+/// Upper limit of the functions whose names are spelt to know them.
+const MOST_SPELT: f64 = 1e7;
+/// Approximate bytes of a function with its name.
+const BYTES: f64 = 128.0;
+
+/// Rejects a prototype that would make `n` functions, before it makes them; `plain` functions are not
+/// spelt until a name is asked for.
+pub(super) fn require_functions(tag: &str, n: f64, plain: bool) -> Result<()> {
+    let most = if plain { f64::from(u32::MAX) } else { MOST_SPELT };
+    if n > most {
+        let message = format!("`{tag}` would make {n} functions of what is in it, more than {most}");
+        return Err(Error::data(format!("{message}; put fewer or smaller prototypes within each other")));
+    }
+    let bytes = n * if plain { f64::from(u64::BITS / 8) } else { BYTES };
+    require_memory(bytes, &format!("`{tag}` of {n} functions"), "use fewer or smaller prototypes")
+}
 
 /// Fitted prototype inside another one.
 ///
@@ -11,6 +30,7 @@ use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 /// every name, which is too much to do per sequence.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Inner {
+    #[serde(deserialize_with = "nested")]
     encoder: Box<dyn Encoder>,
     len: u32,
     constants: Vec<(u32, f64)>,
@@ -18,9 +38,10 @@ pub(super) struct Inner {
 
 impl Inner {
     pub(super) fn fit(prototype: &dyn Prototype, train: &Dataset) -> Result<Self> {
-        let encoder = prototype.fit(train)?;
+        let encoder = one_deeper(|| prototype.fit(train))??;
         let (len, constants) = encoder.constants(train.schema());
-        Ok(Inner { encoder, len: len as u32, constants })
+        let len = u32::try_from(len).map_err(|_| Error::data("a prototype has more than 2³² functions"))?;
+        Ok(Inner { encoder, len, constants })
     }
 
     /// See [`Encoder::check`].
@@ -38,6 +59,11 @@ impl Inner {
     /// Number of functions.
     pub(super) fn len(&self) -> u32 {
         self.len
+    }
+
+    /// See [`Encoder::n_plain_functions`].
+    pub(super) fn n_plain(&self) -> Option<usize> {
+        self.encoder.n_plain_functions()
     }
 
     /// Constant functions with their values, which no row of [`Inner::encode`] holds.

@@ -6,7 +6,7 @@ use crate::data::schema::Schema;
 use crate::error::{Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
-use crate::features::prototypes::inner::Inner;
+use crate::features::prototypes::inner::{Inner, require_functions};
 use crate::plugin::{Named, named};
 
 /// Lagged values: another prototype's values at earlier or later positions; 0 beyond the ends of
@@ -46,7 +46,9 @@ impl Prototype for Lag {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        Ok(Box::new(Fitted { by: self.by.clone(), of: Inner::fit(&*self.of, train)? }))
+        let fitted = Fitted { by: self.by.clone(), of: Inner::fit(&*self.of, train)? };
+        fitted.require_size()?;
+        Ok(Box::new(fitted))
     }
 }
 
@@ -54,6 +56,13 @@ impl Prototype for Lag {
 struct Fitted {
     by: Vec<i64>,
     of: Inner,
+}
+
+impl Fitted {
+    fn require_size(&self) -> Result<()> {
+        let n = self.by.len() as f64 * f64::from(self.of.len());
+        require_functions("lag", n, self.of.n_plain().is_some())
+    }
 }
 
 #[typetag::serde(name = "lag")]
@@ -74,8 +83,13 @@ impl Encoder for Fitted {
             .collect()
     }
 
+    fn n_plain_functions(&self) -> Option<usize> {
+        self.of.n_plain().map(|n| n * self.by.len())
+    }
+
     fn check(&self, schema: &Schema) -> Result<()> {
-        self.of.check(schema)
+        self.of.check(schema)?;
+        self.require_size()
     }
 
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {

@@ -32,6 +32,7 @@ pub use lag::Lag;
 pub use normalised::Normalised;
 pub use one::One;
 pub use power::Power;
+pub(crate) use relational::LABEL_ENDS;
 pub use relational::Relational;
 pub use template::Template;
 pub use threshold::{Side, Threshold};

@@ -70,6 +70,10 @@ impl Encoder for Fitted {
             .collect()
     }
 
+    fn n_plain_functions(&self) -> Option<usize> {
+        self.of.n_plain()
+    }
+
     fn check(&self, schema: &Schema) -> Result<()> {
         require_consistent(self.scale.len() == self.of.len() as usize)?;
         self.of.check(schema)

@@ -6,7 +6,7 @@ use crate::data::schema::Schema;
 use crate::error::{Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
-use crate::features::prototypes::inner::Inner;
+use crate::features::prototypes::inner::{Inner, require_functions};
 use crate::plugin::{Named, named};
 
 /// Powers of another prototype's values. With the value itself, the square makes a Gaussian (Vail
@@ -48,7 +48,9 @@ impl Prototype for Power {
     }
 
     fn fit(&self, train: &Dataset) -> Result<Box<dyn Encoder>> {
-        Ok(Box::new(Fitted { degrees: self.degrees.clone(), of: Inner::fit(&*self.of, train)? }))
+        let fitted = Fitted { degrees: self.degrees.clone(), of: Inner::fit(&*self.of, train)? };
+        fitted.require_size()?;
+        Ok(Box::new(fitted))
     }
 }
 
@@ -56,6 +58,13 @@ impl Prototype for Power {
 struct Fitted {
     degrees: Vec<u32>,
     of: Inner,
+}
+
+impl Fitted {
+    fn require_size(&self) -> Result<()> {
+        let n = self.degrees.len() as f64 * f64::from(self.of.len());
+        require_functions("power", n, self.of.n_plain().is_some())
+    }
 }
 
 #[typetag::serde(name = "power")]
@@ -77,8 +86,13 @@ impl Encoder for Fitted {
             .collect()
     }
 
+    fn n_plain_functions(&self) -> Option<usize> {
+        self.of.n_plain().map(|n| n * self.degrees.len())
+    }
+
     fn check(&self, schema: &Schema) -> Result<()> {
-        self.of.check(schema)
+        self.of.check(schema)?;
+        self.require_size()
     }
 
     fn reach(&self) -> Option<(usize, usize)> {

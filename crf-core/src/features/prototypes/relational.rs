@@ -16,6 +16,7 @@ use crate::data::schema::Schema;
 use crate::error::{Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use language::{Functions, Rules};
+pub(crate) use parser::LABEL_ENDS;
 
 /// Functions of objects and their relations, where one rule stands for many functions: `speed(i)<k
 /// for i in robot, k in 5..100 step 5`.

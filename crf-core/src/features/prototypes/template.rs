@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Alphabet;
 use crate::data::dataset::{Dataset, Sequence};
-use crate::data::packed_strings::PackedStrings;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
@@ -74,8 +73,8 @@ impl Prototype for Template {
         let mut order: Vec<u32> = (0..counts.len() as u32).collect();
         order.retain(|&attribute| counts[attribute as usize] >= self.min_count);
         order.sort_by_key(|&attribute| std::cmp::Reverse(counts[attribute as usize]));
-        let attributes = order.into_iter().map(|attribute| seen.name(attribute)).collect::<PackedStrings>();
-        Ok(Box::new(Fitted { templates, attributes: attributes.into() }))
+        let attributes = Alphabet::new(order.into_iter().map(|attribute| seen.name(attribute)));
+        Ok(Box::new(Fitted { templates, attributes }))
     }
 }
 

@@ -44,6 +44,10 @@ impl Encoder for Fitted {
         self.names.iter().map(Observation::new).collect()
     }
 
+    fn n_plain_functions(&self) -> Option<usize> {
+        Some(self.names.len())
+    }
+
     fn check(&self, schema: &Schema) -> Result<()> {
         require_consistent(self.names.len() == self.channels.len())?;
         super::require_channels(schema, self.channels.iter().copied(), "real numbers")

@@ -1,3 +1,6 @@
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,31 +125,40 @@ impl Encoder for Fitted {
         taken.collect()
     }
 
+    fn n_plain_functions(&self) -> Option<usize> {
+        self.of.n_plain()
+    }
+
     fn check(&self, schema: &Schema) -> Result<()> {
         self.of.check(schema)
     }
 
-    /// Sums slide along the sequence, so that a position costs the same whatever the width of the
-    /// window.
+    /// Sums slide along the sequence, so that a position costs the functions that are not zero in
+    /// the window, whatever its width and however many functions there are.
     fn encode(&self, x: &Sequence<'_>, out: &mut EncodedRows) {
         let rows = self.of.encode(x);
-        let mut window = vec![WindowSum::default(); self.of.len() as usize];
+        // Functions with a value in the window, in the order of their numbers.
+        let mut window: BTreeMap<u32, WindowSum> = BTreeMap::new();
         let (mut start, mut end) = (0, 0);
         for t in 0..rows.len() {
             while end < rows.len().min(t + self.after as usize + 1) {
-                rows.row(end).for_each(|(g, value)| window[g as usize].enter(value));
+                rows.row(end).for_each(|(g, value)| window.entry(g).or_default().enter(value));
                 end += 1;
             }
             while start < t.saturating_sub(self.before as usize) {
-                rows.row(start).for_each(|(g, value)| window[g as usize].leave(value));
+                for (g, value) in rows.row(start) {
+                    if let Entry::Occupied(mut sum) = window.entry(g) {
+                        sum.get_mut().leave(value);
+                        if sum.get().non_zeros == 0 {
+                            sum.remove();
+                        }
+                    }
+                }
                 start += 1;
             }
             let width = end - start;
-            for (g, window) in window.iter().enumerate().filter(|(_, window)| window.non_zeros > 0) {
-                let value = self.over.value(window, width);
-                if value != 0.0 {
-                    out.push(g as u32, value);
-                }
+            for (&g, sum) in &window {
+                out.push(g, self.over.value(sum, width));
             }
             out.end_row();
         }

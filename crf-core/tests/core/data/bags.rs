@@ -42,7 +42,7 @@ fn attributes_are_numbered_by_frequency_and_unknown_ones_are_dropped() {
     assert_eq!(names, ["y=n ∧ the", "y=v ∧ the", "y=n ∧ rare", "y=v ∧ runs"]);
     let mut row = Vec::new();
     x.nodes().for_each(1, |g, value| row.push((g, value)));
-    assert_eq!(row, [(0, 1.0), (2, 2.0), (0, 0.5)]);
+    assert_eq!(row, [(2, 2.0), (0, 1.5)]);
     let test = fill(DatasetBuilder::new(schema), &["n new the:3"]);
     let test = fitted.encode(Arc::new(test)).unwrap();
     let mut row = Vec::new();
@@ -92,4 +92,33 @@ fn training_data_without_a_label_are_refused() {
     data.end_chain().unwrap();
     let error = features(r#"["intercept"]"#).fit(&data.finish()).unwrap_err().to_string();
     assert_eq!(error, "the training data have no label at any position");
+}
+
+#[test]
+fn an_attribute_that_stands_twice_is_the_sum_of_its_values_for_every_prototype() {
+    let many: Vec<String> = (0..30).map(|k| format!("m{k}")).collect();
+    let many = many.join(" ");
+    let twice = ["n b a a", "y a:0.5 b a:1.5 b:-1", &format!("y {many} m3 m29:4"), "n new new:3"];
+    let once = ["n b a:2", "y a:2", &format!("y {many}"), "n new:4"];
+    let once = [once[0], once[1], &once[2].replace("m3 ", "m3:2 ").replace("m29", "m29:5"), once[3]];
+    let [twice, once] =
+        [&twice[..], &once].map(|lines| fill(DatasetBuilder::growing(channels()).unwrap(), lines));
+    // No prototype sees more than the data.
+    assert_eq!(twice, once);
+    for of in [r#""attributes""#, r#"{ type = "power", of = "attributes" }"#] {
+        let window = format!(r#"{{ type = "window", over = "all", of = {of} }}"#);
+        for of in [of, &window] {
+            let fitted = features(&format!("[{{ state = {of} }}]")).fit(&twice).unwrap();
+            let [x, y] = [&twice, &once].map(|data| fitted.encode(Arc::new(data.clone())).unwrap());
+            assert_eq!(x.nodes(), y.nodes(), "{of}");
+        }
+    }
+}
+
+#[test]
+fn attributes_whose_sum_is_not_finite_are_named() {
+    let mut data = DatasetBuilder::growing(channels()).unwrap();
+    let the = data.symbol(0, "the");
+    let error = data.push(&[Value::Bag(&[(the, 1e308), (the, 1e308)])], None).unwrap_err().to_string();
+    assert!(error.ends_with("not a finite number: `the` is inf"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! Errors of schemas and graphs, and the layout of tables.
 use crf_core::{Alphabet, Edge, Graph, NodeKind, OwnedPotentials, Relation, Schema, Shape};
 use crf_testing::datasets::{real, symbolic, two_kinds};
+use serde_json::Value;
 
 #[test]
 fn two_channels_of_one_name_are_refused() {
@@ -175,4 +176,77 @@ fn nodes_and_tables_stand_one_behind_the_other() {
     assert_eq!((0..4).map(|n| shape.node_offset(n)).collect::<Vec<_>>(), [0, 2, 5, 7]);
     assert_eq!((0..4).map(|e| shape.edge_offset(e)).collect::<Vec<_>>(), [0, 6, 12, 18]);
     assert_eq!((shape.card(1), shape.kind(1), shape.relation(2), shape.ends(2)), (3, 1, 1, (1, 2)));
+}
+
+/// Every copy of `json` in which one number was replaced by a larger or a smaller one, one list
+/// lost its last item, or one name was replaced by another of the same list.
+fn damaged(json: &Value) -> Vec<Value> {
+    fn places(json: &Value, at: &str, out: &mut Vec<String>) {
+        out.push(at.to_owned());
+        match json {
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(k, item)| places(item, &format!("{at}/{k}"), out));
+            }
+            Value::Object(items) => {
+                items.iter().for_each(|(k, item)| places(item, &format!("{at}/{k}"), out))
+            }
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    places(json, "", &mut all);
+    let mut damaged = Vec::new();
+    for at in all {
+        let mut change = |to: Value| {
+            let mut copy = json.clone();
+            *copy.pointer_mut(&at).unwrap() = to;
+            damaged.push(copy);
+        };
+        match json.pointer(&at).unwrap() {
+            Value::Number(number) => {
+                let number = number.as_u64().unwrap();
+                let others = [number + 1, number + 2, 65_535, number.saturating_sub(1)];
+                others.into_iter().for_each(|to| change(to.into()));
+            }
+            Value::Array(items) if !items.is_empty() => {
+                change(items[..items.len() - 1].into());
+                change([items.clone(), items[..1].to_vec()].concat().into());
+            }
+            _ => {}
+        }
+    }
+    damaged
+}
+
+#[test]
+fn a_stored_schema_whose_relation_joins_a_missing_kind_is_refused() {
+    let schema = two_kinds(vec![real("x"), symbolic("c", &["a", "b"])]);
+    let json = serde_json::to_value(&schema).unwrap();
+    assert_eq!(serde_json::from_value::<Schema>(json.clone()).unwrap(), schema);
+    let mut n_refused = 0;
+    for damaged in damaged(&json) {
+        let Ok(read) = serde_json::from_value::<Schema>(damaged.clone()) else {
+            n_refused += 1;
+            continue;
+        };
+        // What is read can be used.
+        let again = Schema::graph(read.channels().to_vec(), read.kinds().to_vec(), read.relations().to_vec());
+        assert_eq!(again.unwrap(), read, "{damaged}");
+        (0..read.relations().len())
+            .for_each(|relation| assert_ne!(read.table_shape(relation as u16), (0, 0)));
+    }
+    assert!(n_refused > 10, "{n_refused}");
+    let error = serde_json::to_string(&json).unwrap().replace("\"tail\":1", "\"tail\":5");
+    let error = serde_json::from_str::<Schema>(&error).unwrap_err().to_string();
+    assert!(error.starts_with("relation `ba` joins an unknown kind of node"), "{error}");
+}
+
+#[test]
+fn stored_names_that_occur_twice_are_refused() {
+    let error = serde_json::from_str::<Alphabet>(r#"["n", "y", "n"]"#).unwrap_err().to_string();
+    assert!(error.starts_with("a name occurs twice in an alphabet"), "{error}");
+    let relation = |name: &str| Relation { name: name.into(), tail: 0, head: 0 };
+    let kinds = vec![NodeKind { name: "a".into(), labels: Alphabet::new(["n"]) }];
+    let error = Schema::graph(vec![], kinds, vec![relation("r"), relation("s"), relation("r")]).unwrap_err();
+    assert_eq!(error.to_string(), "two relations are named `r`");
 }

@@ -1,1 +1,2 @@
+mod known_labels;
 mod metrics;

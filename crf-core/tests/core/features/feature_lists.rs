@@ -30,7 +30,7 @@ const FORMS: &[(&str, &str)] = &[
     ),
     (
         r#"{ state = { type = "conjunction", of = ["first", { type = "threshold" }] } }"#,
-        r#"{"state":{"type":"conjunction","of":[{"type":"first"},{"type":"threshold","at":[0.0],"quantiles":0,"test":"above","of":{"type":"value","channels":[]}}]}}"#,
+        r#"{"state":{"type":"conjunction","of":[{"type":"first"},{"type":"threshold","at":[0.0],"quantiles":0,"test":"above","of":{"type":"value","channels":[]}}],"most":1000000}}"#,
     ),
 ];
 

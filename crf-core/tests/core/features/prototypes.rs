@@ -1,6 +1,8 @@
 //! Names and values of every prototype on data worked out by hand, and at the ends of sequences.
 use crf_core::{Dataset, EncodedRows, Encoder, Prototype};
+use crf_testing::cases;
 use crf_testing::datasets::chains;
+use proptest::prelude::*;
 
 const UNSEEN: u32 = 9;
 
@@ -270,4 +272,75 @@ fn settings_that_can_never_work_are_refused_however_deep() {
     refused("type = 'threshold'\nat = []", &format!("{want} []"));
     refused("type = 'threshold'\nat = [nan]", &format!("{want} [NaN]"));
     refused("type = 'conjunction'\nof = ['one']", "`of` must be a list of two or more prototypes, got 1");
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn windows_hold_what_is_in_them_and_nothing_else(
+        x in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), -2.0..2.0], 0..12),
+        before in 0..3_u32, after in 1..3_u32,
+    ) {
+        let sequence: Vec<(f64, u32)> = x.iter().enumerate().map(|(t, &x)| (x, t as u32 % 3)).collect();
+        let data = chains(&[&sequence]);
+        for over in ["any", "all", "mean"] {
+            let config = format!(
+                "type = 'window'\nbefore = {before}\nafter = {after}\nover = '{over}'\nof = 'value'"
+            );
+            let got = values(&*prototype(&config).fit(&data).unwrap(), &data, 0);
+            for t in 0..x.len() {
+                let window = &x[t.saturating_sub(before as usize)..x.len().min(t + after as usize + 1)];
+                let want = match over {
+                    "any" => f64::from(window.iter().any(|&x| x != 0.0)),
+                    "all" => f64::from(window.iter().all(|&x| x != 0.0)),
+                    _ => window.iter().sum::<f64>() / window.len() as f64,
+                };
+                prop_assert!((got[t][0] - want).abs() < 1e-12, "{over} at {t}: {} and {want}", got[t][0]);
+            }
+        }
+    }
+
+    #[test]
+    fn thresholds_by_quantile_count_the_zeros_that_are_not_kept(
+        x in prop::collection::vec(prop_oneof![2 => Just(0.0), 1 => Just(-1.0), 1 => -2.0..2.0], 1..30),
+        quantiles in 1..5_usize, side in prop_oneof![Just("above"), Just("below"), Just("both")],
+    ) {
+        let sequence: Vec<(f64, u32)> = x.iter().map(|&x| (x, 0)).collect();
+        let data = chains(&[&sequence]);
+        let config = format!("type = 'threshold'\nat = []\nquantiles = {quantiles}\ntest = '{side}'\nof = 'value'");
+        let encoder = prototype(&config).fit(&data).unwrap();
+        let mut sorted = x.clone();
+        sorted.sort_by(f64::total_cmp);
+        let mut cuts: Vec<f64> = (1..=quantiles).map(|k| sorted[k * sorted.len() / (quantiles + 1)]).collect();
+        cuts.dedup();
+        let sides: &[char] = match side { "above" => &['>'], "below" => &['<'], _ => &['>', '<'] };
+        let want: Vec<String> =
+            cuts.iter().flat_map(|cut| sides.iter().map(move |side| format!("x{side}{cut}"))).collect();
+        prop_assert_eq!(names(&*encoder), want);
+        let got = values(&*encoder, &data, 0);
+        for (t, &x) in x.iter().enumerate() {
+            let tests = cuts.iter().flat_map(|&cut| sides.iter().map(move |&side| (cut, side)));
+            let want: Vec<f64> =
+                tests.map(|(cut, side)| f64::from(if side == '>' { x > cut } else { x < cut })).collect();
+            prop_assert_eq!(&got[t], &want);
+        }
+    }
+}
+
+#[test]
+fn points_of_time_are_normalised_though_they_differ_little_beside_their_size() {
+    // A second in steps of 250 milliseconds, in nanoseconds since 1970.
+    let times = [0.0, 0.25e9, 0.5e9, 0.75e9, 1e9].map(|ns| (1.7e18 + ns, 0));
+    let close_by = [0.0, 1.0, 2.0].map(|by| (1e15 + by / 8.0, 0));
+    for sequence in [&times[..], &close_by] {
+        let data = chains(&[sequence]);
+        let encoder = prototype("type = 'normalised'\nof = 'value'").fit(&data).unwrap();
+        let got: Vec<f64> = values(&*encoder, &data, 0).into_iter().map(|row| row[0]).collect();
+        let variance = got.iter().map(|x| x * x).sum::<f64>() / got.len() as f64;
+        assert!((variance - 1.0).abs() < 1e-6, "{got:?}");
+    }
+    let data = chains(&[&[(0.1, 0), (0.1, 0), (0.1, 0)]]);
+    let encoder = prototype("type = 'normalised'\nof = 'value'").fit(&data).unwrap();
+    assert_eq!(values(&*encoder, &data, 0), [[0.0], [0.0], [0.0]]);
 }

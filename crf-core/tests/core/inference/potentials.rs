@@ -1,5 +1,7 @@
 //! What is known of potentials without reading them.
-use crf_core::{Edge, EdgeTables, Graph, OwnedPotentials, Potentials, Schema, Shape, TableVersion, Tables};
+use crf_core::{
+    Edge, EdgeTables, Graph, OwnedPotentials, Potentials, Schema, Shape, TableVersion, Tables, oracle,
+};
 use crf_testing::datasets::two_kinds;
 
 #[test]
@@ -49,4 +51,21 @@ fn a_table_for_edges_of_two_relations_is_refused() {
     assert!(owned([0, 0]).is_ok() && owned([1, 1]).is_ok());
     let error = owned([0, 1]).unwrap_err().to_string();
     assert_eq!(error, "edge 0 is of relation 0, table 0 is for another one");
+}
+
+#[test]
+fn the_oracle_is_exact_for_large_potentials() {
+    let table = [[1e15, 1e15 - 2.0, f64::NEG_INFINITY, 1e15 - 1.0].to_vec()];
+    let owned = |by: f64, table: &[Vec<f64>]| {
+        let graph = Graph::bare(vec![2, 2], [(0, 1)]).unwrap();
+        OwnedPotentials::graph(graph, vec![by, by - 3.0, -by, 0.25 - by], table, vec![]).unwrap()
+    };
+    let small = [table[0].iter().map(|x| x - 1e15).collect()];
+    let (mut large, mut small) = (owned(1e15, &table), owned(0.0, &small));
+    let first = |p: &Potentials<'_>, n: usize| oracle::probability(p, |labels| labels[n] == 0);
+    for n in 0..2 {
+        assert_eq!(first(&large.view(), n), first(&small.view(), n));
+    }
+    let (large, small) = (oracle::log_z(&large.view()), oracle::log_z(&small.view()));
+    assert!((large - 1e15 - small).abs() <= 0.25, "{large} and {small}");
 }

@@ -1,10 +1,11 @@
 //! Constrained potentials against the labellings that obey the constraints.
 use crf_core::{
-    Constrained, ConstrainedTables, Constraints, Error, LogLinear, Model as _, OwnedPotentials, Schema,
-    Scratch, Seed, oracle,
+    Alphabet, Constrained, ConstrainedTables, Constraints, DatasetBuilder, Edge, Error, Forbidden, Graph,
+    LogLinear, Model as _, NodeKind, OwnedPotentials, Relation, Schema, Scratch, Seed, TableVersion, Value,
+    oracle,
 };
 use crf_testing::cases;
-use crf_testing::datasets::{Sharing, labelled, random_corpus, random_weights};
+use crf_testing::datasets::{Sharing, features, labelled, random_corpus, random_weights, symbolic};
 use proptest::prelude::*;
 
 const CHUNKS: [&str; 5] = ["O", "B-X", "I-X", "B-Y", "I-Y"];
@@ -79,6 +80,127 @@ proptest! {
                 prop_assert_eq!(bound.score, if broken { f64::NEG_INFINITY } else { free.score });
             }
         }
+    }
+}
+
+/// Labels of one kind, and edges of two relations among them.
+fn two_relations(labels: &[&str]) -> Schema {
+    let kinds = vec![NodeKind { name: "label".into(), labels: Alphabet::new(labels.iter().copied()) }];
+    let relation = |name: &str| Relation { name: name.into(), tail: 0, head: 0 };
+    Schema::graph(vec![], kinds, vec![relation("next"), relation("same")]).unwrap()
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn constraints_hold_for_the_edges_of_a_graph_not_for_its_positions(
+        labels in prop::collection::vec(prop::option::weighted(0.9, 0..3_u32), 1..7),
+        wishes in prop::collection::vec((0..7_u32, 0..7_u32, 0..2_u16), 0..8),
+        apart: bool,
+    ) {
+        let n = labels.len() as u32;
+        let edges = wishes.iter().map(|&(u, v, relation)| Edge { u: u % n, v: v % n, relation });
+        let mut edges: Vec<Edge> = edges.filter(|edge| edge.u != edge.v).collect();
+        edges.sort_by_key(|edge| edge.relation);
+        let schema = std::sync::Arc::new(two_relations(&["O", "B-X", "I-X"]));
+        let forbidden = constraints("\"bio\"").unwrap().resolve(&schema).unwrap();
+        let graph = Graph::new(&schema, vec![0; labels.len()], edges.clone()).unwrap();
+        let mut data = DatasetBuilder::new(schema);
+        labels.iter().for_each(|&label| data.push(&[], label).unwrap());
+        data.end_graph(graph.clone()).unwrap();
+        // One table for each relation, or one for each edge.
+        let number = |e: usize| if apart { e as u32 } else { u32::from(edges[e].relation) };
+        let of_edge: Vec<u32> = (0..edges.len()).map(number).collect();
+        let tables = vec![[0.0; 9]; edges.len().max(2)];
+        let of_edge = if edges.is_empty() { vec![] } else { of_edge };
+        let mut p = OwnedPotentials::graph(graph, vec![0.0; 3 * labels.len()], &tables, of_edge).unwrap();
+        let mut memory = ConstrainedTables::default();
+        let view = p.view();
+        let p = forbidden.apply(view, &mut memory).unwrap();
+        // Unknown labels at an end may be what is allowed there; `check` looks at known ones alone.
+        let breaks = |n: usize, y: u32| p.node()[3 * n + y as usize] == f64::NEG_INFINITY;
+        let at_ends = labels.iter().enumerate().any(|(n, y)| y.is_some_and(|y| breaks(n, y)));
+        let on_edges = (0..edges.len()).any(|e| {
+            let (u, v) = p.shape().ends(e);
+            let pair = labels[u].zip(labels[v]);
+            pair.is_some_and(|(before, now)| p.tables().of(e)[(3 * before + now) as usize] == f64::NEG_INFINITY)
+        });
+        let checked = forbidden.check(&data.finish());
+        prop_assert_eq!(checked.is_err(), at_ends || on_edges, "{:?}", checked);
+        if let Some(labels) = labels.iter().copied().collect::<Option<Vec<u32>>>() {
+            prop_assert_eq!(checked.is_ok(), p.score(&labels) > f64::NEG_INFINITY);
+        }
+    }
+}
+
+/// Versions of the tables of all sequences, without and with constraints.
+fn versions(rules: &Constraints) -> [Vec<TableVersion>; 2] {
+    // Forty distinct rows of edges, so that each table is first used somewhere else.
+    let symbols: Vec<String> = (0..40).map(|k| format!("s{k}")).collect();
+    let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
+    let schema = Schema::chain(vec![symbolic("c", &names)], Alphabet::new(["u", "v"])).unwrap();
+    let mut data = DatasetBuilder::new(schema.into());
+    for k in 0..80 {
+        (0..3).for_each(|t| data.push(&[Value::Symbol((k + t) % 40)], Some(t % 2)).unwrap());
+        data.end_chain().unwrap();
+    }
+    let data = std::sync::Arc::new(data.finish());
+    let fitted = features(r#"["intercept", { transition = "equals" }]"#).fit(&data).unwrap();
+    let x = fitted.encode(data.clone()).unwrap();
+    let map = std::sync::Arc::new(fitted.map(&x).unwrap());
+    assert_eq!(x.edge_rows().len(), 40);
+    let plain = LogLinear::new(map.clone(), vec![0.5; map.len()]).unwrap();
+    let forbidden = rules.resolve(data.schema()).unwrap();
+    let plain = plain.bind(&x).unwrap();
+    let (mut memory, mut scratch) = (ConstrainedTables::default(), Scratch::new());
+    let mut seen = [Vec::new(), Vec::new()];
+    for i in 0..x.len() {
+        let p = plain.fill(i, &mut scratch).unwrap();
+        seen[0].push(p.tables().version);
+        seen[1].push(forbidden.apply(p, &mut memory).unwrap().tables().version);
+    }
+    seen
+}
+
+#[test]
+fn constraints_change_the_tables_once_for_all_sequences() {
+    let forbid = vec![("u".to_owned(), "u".to_owned())];
+    let [plain, bound] = versions(&Constraints { forbid, ..Constraints::default() });
+    assert!(plain.iter().all(|&version| version == plain[0] && !version.may_forbid()));
+    assert!(bound.iter().all(|&version| version == bound[0] && version.may_forbid()));
+    assert_ne!(plain[0], bound[0]);
+}
+
+#[test]
+fn constraints_without_forbidden_pairs_leave_the_tables_as_they_are() {
+    let [plain, bound] =
+        versions(&Constraints { never_first: vec!["u".to_owned()], ..Constraints::default() });
+    assert_eq!(plain, bound);
+}
+
+#[test]
+fn stored_constraints_with_lists_of_another_length_are_refused() {
+    let forbidden = constraints("\"bio\"").unwrap().resolve(&schema(&["O", "B-X", "I-X"])).unwrap();
+    let json = serde_json::to_value(&forbidden).unwrap();
+    assert_eq!(serde_json::from_value::<Forbidden>(json.clone()).unwrap(), forbidden);
+    for key in ["pairs", "first", "last"] {
+        for more in [true, false] {
+            let mut damaged = json.clone();
+            let list = damaged[key].as_array_mut().unwrap();
+            if more {
+                list.push(true.into())
+            } else {
+                drop(list.pop())
+            }
+            let error = serde_json::from_value::<Forbidden>(damaged).unwrap_err().to_string();
+            assert!(error.contains("the lists of the constraints do not fit"), "{error}");
+        }
+    }
+    for n in [0, 2, 4, u64::MAX] {
+        let mut damaged = json.clone();
+        damaged["n_labels"] = n.into();
+        assert!(serde_json::from_value::<Forbidden>(damaged).is_err(), "{n}");
     }
 }
 

@@ -1,1 +1,2 @@
 mod constraints;
+mod edge_scores;

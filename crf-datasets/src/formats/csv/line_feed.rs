@@ -2,22 +2,31 @@ use std::io::{self, Read};
 
 use crf_core::Result;
 
-use crate::text::lines::Lines;
+use crate::text::lines::{Lines, MAX_LINE};
 
 /// Reader for the CSV parser: checked lines without blank ones, with their line numbers in the
 /// file.
 pub(crate) struct LineFeed<'a> {
     lines: Lines<'a>,
+    separator: u8,
     buffer: Vec<u8>,
     start: usize,
     n_fed: u64,
-    in_quotes: bool,
-    shifts: Vec<(u64, u64)>, // (first line fed after a gap, its line number in the file)
+    quoted: Option<QuotedField>, // the field in quotes that goes on in the next line
+    shifts: Vec<(u64, u64)>,     // (first line fed after a gap, its line number in the file)
+}
+
+/// Field in quotes that goes over several lines.
+#[derive(Debug, Clone, Copy)]
+struct QuotedField {
+    line: usize, // of its first quote
+    n_bytes: usize,
 }
 
 impl<'a> LineFeed<'a> {
-    pub(crate) fn new(lines: Lines<'a>) -> Self {
-        LineFeed { lines, buffer: Vec::new(), start: 0, n_fed: 0, in_quotes: false, shifts: vec![(1, 1)] }
+    pub(crate) fn new(lines: Lines<'a>, separator: u8) -> Self {
+        let shifts = vec![(1, 1)];
+        LineFeed { lines, separator, buffer: Vec::new(), start: 0, n_fed: 0, quoted: None, shifts }
     }
 
     /// The underlying line reader.
@@ -33,17 +42,27 @@ impl<'a> LineFeed<'a> {
     }
 
     /// Reads the next line into the buffer; false at the end.
+    ///
+    /// A quote without its end would take the rest of the file for one field.
     fn refill(&mut self) -> Result<bool> {
         self.buffer.clear();
         self.start = 0;
         let mut skipped = false;
         while let Some(line) = self.lines.next()? {
             // A blank line within quotes is part of a field.
-            if line.text.is_empty() && !self.in_quotes {
+            if line.text.is_empty() && self.quoted.is_none() {
                 skipped = true;
                 continue;
             }
-            self.in_quotes ^= line.text.bytes().filter(|&byte| byte == b'"').count() % 2 == 1;
+            let n_before = self.quoted.map_or(0, |field| field.n_bytes);
+            let n_bytes = n_before + line.text.len() + 1;
+            let first = self.quoted.map_or(line.number(), |field| field.line);
+            if self.quoted.is_some() && n_bytes > MAX_LINE {
+                let want = format_args!("the end of the quote of line {first} within {MAX_LINE} bytes");
+                return Err(line.error(0, want, "a longer field"));
+            }
+            let stays_open = ends_in_quotes(line.text, self.separator, self.quoted.is_some());
+            self.quoted = stays_open.then_some(QuotedField { line: first, n_bytes });
             self.n_fed += 1;
             if skipped {
                 self.shifts.push((self.n_fed, line.number() as u64));
@@ -52,8 +71,38 @@ impl<'a> LineFeed<'a> {
             self.buffer.push(b'\n');
             return Ok(true);
         }
-        Ok(false)
+        match self.quoted {
+            Some(QuotedField { line, .. }) => {
+                let want = format_args!("the end of the quote of line {line}");
+                Err(self.lines.last().error(0, want, "the end of the file"))
+            }
+            None => Ok(false),
+        }
     }
+}
+
+/// True if the end of a line is within quotes, as the CSV parser reads it: a quote opens at the
+/// beginning of a field, and a quote within a field is text.
+fn ends_in_quotes(line: &str, separator: u8, begins_in_quotes: bool) -> bool {
+    enum At {
+        Beginning,
+        Text,
+        Quoted,
+        QuoteInQuotes,
+    }
+    if !begins_in_quotes && !line.contains('"') {
+        return false;
+    }
+    let mut at = if begins_in_quotes { At::Quoted } else { At::Beginning };
+    for byte in line.bytes() {
+        at = match (at, byte) {
+            (At::Quoted, b'"') => At::QuoteInQuotes,
+            (At::Quoted, _) | (At::Beginning | At::QuoteInQuotes, b'"') => At::Quoted,
+            (_, byte) if byte == separator => At::Beginning,
+            _ => At::Text,
+        };
+    }
+    matches!(at, At::Quoted)
 }
 
 impl Read for LineFeed<'_> {

@@ -7,6 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 use crate::formats::dataset_sink::DatasetSink;
 use crate::formats::jsonl::edges::Edges;
+use crate::formats::label_name::LABEL;
 
 /// Contents of one line.
 #[derive(Debug)]
@@ -215,7 +216,11 @@ impl<'de> Visitor<'de> for Labels<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<bool, A::Error> {
         while let Some(label) = seq.next_element::<Option<JsonString<'_>>>()? {
-            self.labels.push(label.map(|JsonString(name)| self.sink.label(&name)));
+            let known = label.map(|JsonString(name)| {
+                let unfit = || A::Error::custom(format!("`{name}`, expected {LABEL}, or null"));
+                self.sink.label(&name).ok_or_else(unfit)
+            });
+            self.labels.push(known.transpose()?);
         }
         Ok(true)
     }

@@ -73,8 +73,7 @@ impl<'a> SoccerGame<'a> {
             Body { at: Vector::new(side * at.x.abs(), at.y), ..Body::default() }
         };
         let mut bodies: Vec<Body> = (0..n).map(|robot| draw_body(robot, rng)).collect();
-        rules.motion.separate(&mut bodies);
-        bodies.iter_mut().for_each(|body| body.at = area.clamp(body.at));
+        rules.motion.settle(&mut bodies, area);
         let ball = Body::default();
         let locations = bodies.iter().chain([&ball]).map(|body| body.at);
         SoccerGame {

@@ -44,8 +44,7 @@ impl<'a> TagGame<'a> {
         let area = Area::new(rules.field);
         let body = |rng: &mut Rng| Body { at: area.draw(rng), ..Body::default() };
         let mut bodies: Vec<Body> = (0..n).map(|_| body(rng)).collect();
-        rules.motion.separate(&mut bodies);
-        bodies.iter_mut().for_each(|body| body.at = area.clamp(body.at));
+        rules.motion.settle(&mut bodies, area);
         let errand =
             |rng: &mut Rng| Errand { target: Vector::ZERO, corner: rng.random_range(0..4), stay: Some(0) };
         TagGame {

@@ -214,12 +214,7 @@ fn separators_in_names() {
         let want = format!("{place} `crfsuite` cannot hold '{shown}' in the name \"u{shown}v\"; `jsonl` can");
         let text = format!("{{\"x\":[[\"u{json}v\"]]}}");
         unwritable(&Crfsuite::default(), &Jsonl {}, &text, &want);
-        let text = format!("{{\"x\":[[]],\"y\":[\"u{json}v\"]}}");
-        unwritable(&Crfsuite::default(), &Jsonl {}, &text, &want);
     }
-    let want = "cannot hold a label with an empty name, which would be read as unknown";
-    let text = "{\"x\":[[]],\"y\":[\"\"]}";
-    unwritable(&Crfsuite::default(), &Jsonl {}, text, &format!("{place} `crfsuite` {want}"));
     let tabs = Conll { separator: Separator::Tab, ..Default::default() };
     let want = format!("{place} `conll` cannot hold ' ' in the name \"a b\"; `csv` can");
     unwritable(&Conll::default(), &tabs, "a b\tx\n", &want);
@@ -253,4 +248,199 @@ fn settings_that_cannot_work() {
     let want = "`symbolic` and `ignore` must be different from `sequence`, `label` and each other, got \
                 `label` twice";
     assert_eq!(check(&label), want);
+}
+
+/// Text of one sequence with the label in the words of each format; what a format cannot even
+/// spell is left out.
+fn with_label(label: &str) -> Vec<(Box<dyn Format>, String)> {
+    let json = serde_json::to_string(label).unwrap();
+    let mut all: Vec<(Box<dyn Format>, String)> = vec![
+        (Box::new(Jsonl {}), format!("{{\"x\":[[\"u\"]],\"y\":[{json}]}}")),
+        (Box::new(Csv::default()), format!("x,label\n1,\"{}\"\n", label.replace('"', "\"\""))),
+    ];
+    if !label.contains(['\t', '\n', '\r', '\0']) {
+        all.push((Box::new(Crfsuite::default()), format!("\tu\n{label}\tu\n")));
+        let tabs = Conll { separator: Separator::Tab, ..Default::default() };
+        all.push((Box::new(tabs), format!("u\t{label}\n")));
+    }
+    all
+}
+
+#[test]
+fn labels_that_take_more_than_a_line_or_look_like_others_are_refused() {
+    for label in ["a\nb", "a\u{b}b", "\u{1b}[31m", "a\u{85}b", "a\u{2028}b", " a", "a ", " ", "\u{feff}a"] {
+        for (format, text) in with_label(label) {
+            let error = read(&*format, &text).unwrap_err();
+            let want = "expected a label of one line without blanks around it";
+            assert!(error.contains(want) || error.contains("byte order mark"), "{format:?}: {error}");
+            assert!(error.starts_with("f:1:") || error.starts_with("f:2:"), "{error}");
+        }
+    }
+    for label in ["a b", "é", "-", "0", "\u{3a9}\u{200d}"] {
+        for (format, text) in with_label(label) {
+            assert_eq!(read(&*format, &text).unwrap().label_name(0, 0), label);
+        }
+    }
+}
+
+#[test]
+fn labels_without_a_name_are_refused_or_unknown() {
+    let want = "f:1:18: expected a label of one line without blanks around it, or null, got ``";
+    refused(&Jsonl {}, "{\"x\":[[]],\"y\":[\"\"]}", want);
+    for (format, text) in with_label("").into_iter().skip(1) {
+        assert!(read(&*format, &text).unwrap().labels().iter().all(Option::is_none));
+    }
+}
+
+#[test]
+fn labels_that_no_reader_takes_are_not_written() {
+    let channel = |kind| crf_core::Channel { name: "attributes".into(), kind };
+    let bag = || crf_core::ChannelKind::Bag(Default::default());
+    let symbol = || crf_core::ChannelKind::Symbol(Default::default());
+    for label in ["", " ", "a\nb", "\u{1b}c"] {
+        for format in all() {
+            let is_bag = write(&*format, &read(&Jsonl {}, "{\"x\":[[]]}").unwrap()).is_ok();
+            let mut data =
+                crf_core::DatasetBuilder::growing(vec![channel(if is_bag { bag() } else { symbol() })])
+                    .unwrap();
+            let value = match is_bag {
+                true => crf_core::Value::Bag(&[]),
+                false => crf_core::Value::Symbol(data.symbol(0, "x")),
+            };
+            let label = data.label(label);
+            data.push(&[value], Some(label)).unwrap();
+            data.end_chain().unwrap();
+            let error = write(&*format, &data.finish()).unwrap_err();
+            let want = "which is not a label of one line without blanks around it";
+            assert!(error.starts_with("sequence 1, position 1: ") && error.ends_with(want), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_line_of_spaces_in_crfsuite_ends_a_sequence() {
+    let data = read(&Crfsuite::default(), "a\tx\n  \nb\ty\n \n").unwrap();
+    assert_eq!((data.len(), data.schema().labels().len()), (2, 2));
+    let message = "f:2:1: expected positions after the weight, got a blank line";
+    refused(&Crfsuite::default(), "@weight:2\n   \na\n", message);
+    let unlabelled = Crfsuite { labelled: false };
+    let spaces = read(&Jsonl {}, "{\"x\":[[\"  \"]]}").unwrap();
+    let text = write(&unlabelled, &spaces).unwrap();
+    assert_eq!((text.as_str(), read(&unlabelled, &text).unwrap()), ("  \t\n\n", spaces));
+}
+
+#[test]
+fn a_file_of_spaces_holds_no_sequence() {
+    let message = "f:2:1: expected a sequence, got only blank lines";
+    for format in [&Crfsuite::default() as &dyn Format, &Conll::default(), &Jsonl {}] {
+        refused(format, "   \n  ", message);
+    }
+    refused(&Csv::default(), "   \n  ", "f:1: unknown column `label`; there is ``");
+    let symbols = Csv { label: "".into(), ..Default::default() };
+    let message = "f:1: expected a name for column 1, got none; give it one, or list \"\" under `ignore`";
+    refused(&symbols, "   \n  ", message);
+}
+
+#[test]
+fn lone_carriage_returns_end_no_line() {
+    let texts = ["a\tx\rb\ty\r", "x a\ry b\r", "x,label\r1,a\r", "{\"x\":[[]]}\r{\"x\":[[]]}\r"];
+    for (format, text) in all().into_iter().zip(texts) {
+        let at = text.find('\r').unwrap() + 1;
+        let message = format!("f:1:{at}: expected lines that end with LF or CR LF, got a CR within a line");
+        refused(&*format, text, &message);
+        let twice = text.trim_end().replace('\r', "\r\r\n");
+        refused(&*format, twice, &message);
+        read(&*format, text.replace('\r', "\r\n")).unwrap();
+    }
+}
+
+#[test]
+fn a_byte_order_mark_within_a_file_becomes_no_part_of_a_name() {
+    let want = "expected a byte order mark at the beginning of the file only, got another one at the beginning of \
+                a line; remove it";
+    for (format, text) in all().into_iter().zip(["a\tx\n", "x a\n", "x,label\n1,a\n", "{\"x\":[[]]}\n"]) {
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(read(&*format, &marked).unwrap(), read(&*format, text).unwrap());
+        let line = text.matches('\n').count() + 1;
+        refused(&*format, format!("{text}{marked}"), &format!("f:{line}:1: {want}"));
+        refused(&*format, format!("\u{feff}{marked}"), &format!("f:1:1: {want}"));
+    }
+    let unlabelled = Conll { label: false, ..Default::default() };
+    let symbols = Csv { symbolic: vec!["w".into()], label: "".into(), ..Default::default() };
+    let data = read(&symbols, "v,w\n1,\u{feff}x\n").unwrap();
+    assert_eq!(write(&symbols, &data).unwrap(), "v,w\n1.0,\u{feff}x\n");
+    let words = read(&unlabelled, "y \u{feff}x\n").unwrap();
+    assert_eq!(read(&unlabelled, write(&unlabelled, &words).unwrap()).unwrap(), words);
+    let place = "sequence 1, position 1:";
+    let marked = read(&symbols, "w\n\"\u{feff}x\"\n").unwrap();
+    let want = format!("{place} `conll` cannot hold a byte order mark at the beginning of a line");
+    assert_eq!(write(&unlabelled, &marked).unwrap_err(), want);
+    let want = format!("{place} `csv` cannot hold the symbol \"\\u{{feff}}x\" here");
+    assert_eq!(write(&symbols, &marked).unwrap_err(), want);
+}
+
+#[test]
+fn a_quote_without_end_does_not_take_the_rest_of_a_table() {
+    let format = Csv { symbolic: vec!["w".into()], ..Default::default() };
+    let message = "f:4:1: expected the end of the quote of line 2, got the end of the file";
+    refused(&format, "label,w\na,\"x\n\nb,y\n", message);
+    refused(
+        &format,
+        "label,w\na,x\"\"\"\nb,\"",
+        "f:3:1: expected the end of the quote of line 3, got the end of the file",
+    );
+    let data = read(&format, "label,w\n\na,\"x,\"\"\n\n\"\" \"\nb,5\" pipe\n\nc,\"\"\n").unwrap();
+    let words: Vec<_> =
+        data.sequence(0).symbol(0).iter().map(|&w| data.sequence(0).symbol_name(0, w).unwrap()).collect();
+    assert_eq!(words, ["x,\"\n\n\" ", "5\" pipe", ""]);
+    let message = "f:6:label: expected a field, got the end of the line";
+    refused(
+        &Csv { symbolic: vec!["w".into()], ..Default::default() },
+        "w,label\n\"\n\",a\n\nx\"y,a\nz\n",
+        message,
+    );
+}
+
+#[test]
+fn columns_that_would_not_be_read_back_are_not_written() {
+    let format = Csv { ignore: vec!["note".into()], ..Default::default() };
+    let channel = |name: &str| crf_core::Channel { name: name.into(), kind: crf_core::ChannelKind::Real };
+    for name in ["label", "note", "", " x", "x\r", "\u{feff}x", "x\0"] {
+        let mut data = crf_core::DatasetBuilder::growing(vec![channel(name)]).unwrap();
+        data.push(&[crf_core::Value::Real(1.0)], None).unwrap();
+        data.end_chain().unwrap();
+        let error = write(&format, &data.finish()).unwrap_err();
+        assert!(error.starts_with("`csv` cannot hold a column \""), "{error}");
+    }
+    refused(
+        &Csv::default(),
+        ",x,label\n0,1,a\n",
+        "f:1: expected a name for column 1, got none; give it one, or list \"\" under `ignore`",
+    );
+    let without = Csv { ignore: vec!["".into()], ..Default::default() };
+    assert_eq!(read(&without, ",x,label\n0,1,a\n").unwrap().schema().channels().len(), 1);
+}
+
+#[test]
+fn escapes_in_names_and_values_do_not_reach_the_terminal() {
+    let evil = "\u{1b}[2J\u{7}";
+    let texts = [
+        format!("a\tb:{evil}\n"),
+        format!("x {evil} a\nx a\n"),
+        format!("x,{evil},{evil},label\n1,2,a\n"),
+        format!("{{\"{evil}\":1}}"),
+    ];
+    for (format, text) in all().into_iter().zip(texts) {
+        let name = format!("{evil}.txt");
+        let read = format.read(crf_datasets::Text::new(&name, &mut text.as_bytes()), None, 1, &mut |_| {
+            Ok(std::ops::ControlFlow::Continue(()))
+        });
+        let message = read.unwrap_err().to_string();
+        assert!(
+            !message.contains(char::is_control) && message.starts_with("\\u{1b}[2J\\u{7}.txt:"),
+            "{message}"
+        );
+    }
+    let missing = crf_datasets::open(std::path::Path::new("/nowhere/\u{1b}[2J")).err().unwrap().to_string();
+    assert!(missing.starts_with("/nowhere/\\u{1b}[2J: "), "{missing}");
 }

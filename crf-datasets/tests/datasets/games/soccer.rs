@@ -45,9 +45,8 @@ fn everything_stays_on_the_field_and_bodies_do_not_overlap() {
         for t in 0..x.len() {
             let locations: Vec<[f64; 2]> = (0..=BALL).map(|object| location(&x, object, t)).collect();
             assert!(locations.iter().all(|[x, y]| x.abs() <= 2450.0 && y.abs() <= 1700.0));
-            // In a crowd, a robot pushed away from a second one may be pushed into a third.
-            let overlap = |a: usize| (0..a).any(|b| distance(locations[a], locations[b]) < 90.0);
-            assert!(t < 60 || !(0..BALL).any(overlap), "frame {t}");
+            let overlap = |a: usize| (0..a).any(|b| distance(locations[a], locations[b]) < 180.0);
+            assert!(!(0..BALL).any(overlap), "frame {t}");
         }
     }
 }
@@ -84,6 +83,7 @@ fn every_role_is_played_and_lasts() {
 
 #[test]
 fn roles_can_be_told_from_play() {
+    let mut ball_speeds = [0.0; ROLES.len()];
     for data in games() {
         let x = data.sequence(0);
         let to_ball = by_role(&x, |t| distance(location(&x, BLUE1, t), location(&x, BALL, t)));
@@ -98,9 +98,11 @@ fn roles_can_be_told_from_play() {
         assert!(to_opponent[3] < to_opponent[4], "{to_opponent:?}");
         let ball_speed =
             by_role(&x, |t| distance(location(&x, BALL, t), location(&x, BALL, t.saturating_sub(1))));
-        let faster = |other: usize| ball_speed[1] > ball_speed[other];
-        assert!([0, 2, 3, 4].into_iter().all(faster), "{ball_speed:?}");
+        ball_speeds.iter_mut().zip(ball_speed).for_each(|(sum, speed)| *sum += speed);
     }
+    // Of a single game, the speed of the ball says too little.
+    let faster = |other: usize| ball_speeds[1] > ball_speeds[other];
+    assert!([0, 2, 3, 4].into_iter().all(faster), "{ball_speeds:?}");
 }
 
 #[test]

@@ -2,8 +2,10 @@ use crf_core::{Convergence, Decoded, Inference, Label, Potentials, Result, Scrat
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::errors::{check_finite, check_sweeps, impossible};
-use crate::graph::feasible;
+use crate::errors::{check_sweeps, finite_score, impossible};
+use crate::graph::feasible::LabellingSearch;
+use crate::log_domain::{CompensatedSum, best_label, maximum};
+use crate::shifted::{ShiftMemory, Shifted};
 
 /// Dual decomposition: a good labelling on any graph, and an upper bound on the score of the best
 /// labelling.
@@ -33,6 +35,14 @@ crf_core::plugin!("inference", DualDecomposition, "dual-decomposition");
 
 /// Memory of a worker.
 #[derive(Debug, Default)]
+struct Memory {
+    shift: ShiftMemory,
+    search: LabellingSearch,
+    workspace: Workspace,
+}
+
+/// Arrays of the descent.
+#[derive(Debug, Default)]
 struct Workspace {
     node: Vec<f64>,  // [nodes × labels] node(n, y) + Σ_e δ_{e→n}(y); −∞ for labels found impossible
     delta: Vec<f64>, // δ_{e→n}(y), laid out by `Shape::message_offset`
@@ -52,11 +62,28 @@ impl Inference for DualDecomposition {
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
-        check_finite(p)?;
-        let workspace: &mut Workspace = scratch.get();
+        let Memory { shift, search, workspace } = scratch.get();
+        let shifted = shift.shift(p)?;
+        let (upper, convergence) = self.descend(&shifted, labels, search, workspace)?;
+        let score = finite_score(p, labels)?;
+        // Rounding may leave the bound a little below a score that reaches it.
+        Ok(Decoded { score, upper: Some(shifted.log_z(upper)?.max(score)), convergence })
+    }
+}
+
+impl DualDecomposition {
+    /// Labels all nodes; returns an upper bound on the score of the shifted potentials.
+    fn descend(
+        &self,
+        shifted: &Shifted<'_>,
+        labels: &mut [Label],
+        search: &mut LabellingSearch,
+        workspace: &mut Workspace,
+    ) -> Result<(f64, Convergence)> {
+        let p = &shifted.p;
+        search.find(shifted, labels)?;
+        search.improve(p, labels, self.max_sweeps);
         workspace.reset(p);
-        feasible::require_labelling(p, labels)?;
-        feasible::improve(p, labels, self.max_sweeps);
         let mut score = p.score(labels);
         let mut upper = workspace.upper_bound(p)?;
         let mut convergence = Convergence { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
@@ -66,7 +93,7 @@ impl Inference for DualDecomposition {
             let bound = workspace.upper_bound(p)?;
             convergence.residual = upper - bound;
             upper = upper.min(bound);
-            let rounded_score = workspace.round_labels(p, self.max_sweeps);
+            let rounded_score = workspace.round_labels(p, self.max_sweeps, search);
             if rounded_score > score {
                 score = rounded_score;
                 labels.copy_from_slice(&workspace.labels);
@@ -75,8 +102,7 @@ impl Inference for DualDecomposition {
                 convergence.stop = Stop::Converged;
             }
         }
-        // Rounding may leave the bound a little below a score that reaches it.
-        Ok(Decoded { score, upper: Some(upper.max(score)), convergence })
+        Ok((upper, convergence))
     }
 }
 
@@ -93,16 +119,16 @@ impl Workspace {
     /// Σ_n max (node + Σ δ) + Σ_e max (table − δ_u − δ_v): an upper bound on every score.
     fn upper_bound(&self, p: &Potentials<'_>) -> Result<f64> {
         let shape = p.shape();
-        let mut bound = 0.0;
+        let mut bound = CompensatedSum::default();
         for n in 0..shape.n_nodes() {
             let own = &self.node[shape.node_offset(n)..shape.node_offset(n + 1)];
-            bound += own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            bound.add(maximum(own.iter().copied()));
             for_each_edge(&shape, n, |edge| {
                 let entries = (0..edge.size()).map(|pair| self.reduced_entry(p, &edge, pair));
-                bound += entries.fold(f64::NEG_INFINITY, f64::max);
+                bound.add(maximum(entries));
             });
         }
-        if bound == f64::NEG_INFINITY { Err(impossible(p)) } else { Ok(bound) }
+        if bound.value().is_finite() { Ok(bound.value()) } else { Err(impossible(p)) }
     }
 
     /// table − δ_u − δ_v of a pair of labels; −∞ if one of them is impossible.
@@ -157,13 +183,13 @@ impl Workspace {
 
     /// Rounds to a labelling: the best label of each node by itself, then improved label by label.
     /// Returns its score.
-    fn round_labels(&mut self, p: &Potentials<'_>, max_sweeps: u32) -> f64 {
+    fn round_labels(&mut self, p: &Potentials<'_>, max_sweeps: u32, search: &mut LabellingSearch) -> f64 {
         let shape = p.shape();
         for (n, label) in self.labels.iter_mut().enumerate() {
             let own = &self.node[shape.node_offset(n)..shape.node_offset(n + 1)];
-            *label = (1..own.len()).fold(0, |best, y| if own[y] > own[best] { y } else { best }) as Label;
+            *label = best_label(own);
         }
-        feasible::improve(p, &mut self.labels, max_sweeps);
+        search.improve(p, &mut self.labels, max_sweeps);
         p.score(&self.labels)
     }
 }

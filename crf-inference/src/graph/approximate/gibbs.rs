@@ -1,13 +1,14 @@
 use crf_core::{
-    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Inference, Label, LogZ, Marginals, Potentials, Result,
-    Rng, Scratch, Seed, Shape, Stop, require,
+    Beliefs, Bound, Convergence, Decoded, EdgeBeliefs, Incidence, Inference, Label, LogZ, Marginals,
+    Potentials, Result, Rng, Scratch, Seed, Shape, Stop, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::errors::check_finite;
-use crate::graph::feasible::{self, local_score};
-use crate::log_domain::{draw, log_add, log_sum_exp};
+use crate::errors::finite_score;
+use crate::graph::feasible::{LabellingSearch, add_edge, local_scores};
+use crate::log_domain::{draw, log_add, log_sum_exp, normalise};
+use crate::shifted::{ShiftMemory, Shifted};
 
 /// Gibbs sampling: marginals on any graph as averages over draws, with their standard error.
 ///
@@ -47,6 +48,14 @@ crf_core::plugin!("inference", Gibbs, "gibbs");
 
 /// Memory of a worker.
 #[derive(Debug, Default)]
+struct Memory {
+    shift: ShiftMemory,
+    search: LabellingSearch,
+    workspace: Workspace,
+}
+
+/// Arrays of the sampler.
+#[derive(Debug, Default)]
 struct Workspace {
     labels: Vec<Label>,     // [nodes] the present sample
     best: Vec<Label>,       // [nodes] the best labelling found
@@ -54,7 +63,8 @@ struct Workspace {
     batch: Vec<f64>,        // [nodes × labels] their mean over the present batch
     squares: Vec<f64>,      // [nodes × labels] mean over batches of the squared means
     edge_sums: Vec<f64>,    // [edges × pairs] sums of pair distributions
-    pairs: Vec<f64>,        // [pairs] of one edge
+    neighbours: Neighbours,
+    scores: Vec<f64>, // [labels] of one node
 }
 
 #[typetag::serde(name = "gibbs")]
@@ -69,26 +79,27 @@ impl Inference for Gibbs {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let workspace: &mut Workspace = scratch.get();
-        let mut rng = self.start_chain(p, workspace)?;
-        let Workspace { labels: sample, best, conditionals, .. } = workspace;
-        let mut best_score = p.score(best);
+        let Memory { shift, search, workspace } = scratch.get();
+        let shifted = shift.shift(p)?;
+        let mut rng = self.start_chain(&shifted, search, workspace)?;
+        let Workspace { labels: sample, best, conditionals, scores, .. } = workspace;
+        let mut best_score = shifted.p.score(best);
         for _ in 0..self.samples {
-            sweep(p, sample, conditionals, &mut rng);
-            let score = p.score(sample);
+            sweep(&shifted.p, sample, conditionals, scores, &mut rng);
+            let score = shifted.p.score(sample);
             if score > best_score {
                 best_score = score;
                 best.copy_from_slice(sample);
             }
         }
         labels.copy_from_slice(best);
-        feasible::improve(p, labels, self.samples);
+        search.improve(&shifted.p, labels, self.samples);
         let convergence = Convergence {
             stop: Stop::Budget,
             sweeps: self.burn_in.saturating_add(self.samples),
             residual: 0.0,
         };
-        Ok(Decoded { score: p.score(labels), upper: None, convergence })
+        Ok(Decoded { score: finite_score(p, labels)?, upper: None, convergence })
     }
 
     fn as_marginals(&self) -> Option<&dyn Marginals> {
@@ -99,11 +110,17 @@ impl Inference for Gibbs {
 impl Marginals for Gibbs {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
         assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
-        let workspace: &mut Workspace = scratch.get();
-        let mut rng = self.start_chain(p, workspace)?;
-        let Workspace { labels, best, conditionals, batch, squares, edge_sums, pairs } = workspace;
+        let Memory { shift, search, workspace } = scratch.get();
+        let shifted = shift.shift(p)?;
+        let mut rng = self.start_chain(&shifted, search, workspace)?;
+        let p = &shifted.p;
+        let Workspace { labels, best, conditionals, batch, squares, edge_sums, neighbours, scores } =
+            workspace;
         let shape = p.shape();
         let n_edges = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
+        if n_edges > 0 {
+            neighbours.group(&shape);
+        }
         edge_sums.clear();
         edge_sums.resize(shape.edge_offset(n_edges), 0.0);
         squares.clear();
@@ -115,17 +132,15 @@ impl Marginals for Gibbs {
             batch.clear();
             batch.resize(out.node.len(), 0.0);
             for _ in 0..samples_per_batch {
-                (0..self.thin).for_each(|_| sweep(p, labels, conditionals, &mut rng));
+                (0..self.thin).for_each(|_| sweep(p, labels, conditionals, scores, &mut rng));
                 batch
                     .iter_mut()
                     .zip(conditionals.iter())
                     .for_each(|(sum, row)| *sum += row / f64::from(samples_per_batch));
-                for e in 0..n_edges {
-                    pair_distribution(p, e, labels, pairs);
-                    let sums = &mut edge_sums[shape.edge_offset(e)..shape.edge_offset(e + 1)];
-                    sums.iter_mut().zip(pairs.iter()).for_each(|(sum, pair)| *sum += pair);
+                if n_edges > 0 {
+                    neighbours.add_pair_distributions(p, labels, edge_sums);
                 }
-                log_transition_sum = log_add(log_transition_sum, log_transition(p, labels, best));
+                log_transition_sum = log_add(log_transition_sum, log_transition(p, labels, best, scores));
             }
             for ((mean, square), batch) in out.node.iter_mut().zip(squares.iter_mut()).zip(batch.iter()) {
                 *mean += batch / f64::from(N_BATCHES);
@@ -145,76 +160,187 @@ impl Marginals for Gibbs {
             .saturating_add(self.burn_in);
         let convergence = Convergence { stop: Stop::Budget, sweeps, residual };
         let score = p.score(best);
-        Ok(match log_transition_sum == f64::NEG_INFINITY {
-            true => LogZ { value: score, bound: Bound::Lower, convergence },
-            false => LogZ {
-                value: score - (log_transition_sum - n_samples.ln()),
-                bound: Bound::Estimate,
-                convergence,
-            },
-        })
+        let (value, bound) = match log_transition_sum == f64::NEG_INFINITY {
+            true => (score, Bound::Lower),
+            false => (score - (log_transition_sum - n_samples.ln()), Bound::Estimate),
+        };
+        Ok(LogZ { value: shifted.log_z(value)?, bound, convergence })
     }
 }
 
 impl Gibbs {
     /// Starts at a possible labelling and runs the burn-in; `best` is that labelling, improved.
-    fn start_chain(&self, p: &Potentials<'_>, workspace: &mut Workspace) -> Result<Rng> {
-        check_finite(p)?;
-        let Workspace { labels, best, conditionals, .. } = workspace;
+    fn start_chain(
+        &self,
+        shifted: &Shifted<'_>,
+        search: &mut LabellingSearch,
+        workspace: &mut Workspace,
+    ) -> Result<Rng> {
+        let p = &shifted.p;
+        let Workspace { labels, best, conditionals, scores, .. } = workspace;
         labels.clear();
         labels.resize(p.shape().n_nodes(), 0);
         conditionals.clear();
         conditionals.resize(p.node().len(), 0.0);
-        feasible::require_labelling(p, labels)?;
+        search.find(shifted, labels)?;
         let mut rng = Seed::new(self.seed).child("gibbs").rng();
         best.clone_from(labels);
-        feasible::improve(p, best, self.samples);
-        (0..self.burn_in).for_each(|_| sweep(p, labels, conditionals, &mut rng));
+        search.improve(p, best, self.samples);
+        (0..self.burn_in).for_each(|_| sweep(p, labels, conditionals, scores, &mut rng));
         Ok(rng)
     }
 }
 
 /// Draws every label in turn given all others; `conditionals` receives the distributions they are
 /// drawn from.
-fn sweep(p: &Potentials<'_>, labels: &mut [Label], conditionals: &mut [f64], rng: &mut Rng) {
+fn sweep(
+    p: &Potentials<'_>,
+    labels: &mut [Label],
+    conditionals: &mut [f64],
+    scores: &mut Vec<f64>,
+    rng: &mut Rng,
+) {
     let shape = p.shape();
     for n in 0..labels.len() {
-        let row = &mut conditionals[shape.node_offset(n)..shape.node_offset(n + 1)];
-        for (y, score) in row.iter_mut().enumerate() {
-            *score = local_score(p, n, y as Label, |other| Some(labels[other]));
-        }
-        let total = log_sum_exp(row.iter().copied());
-        labels[n] = draw(row, total, rng);
-        row.iter_mut().for_each(|score| *score = (*score - total).exp());
+        local_scores(p, n, |other| Some(labels[other]), scores);
+        normalise(scores);
+        labels[n] = draw(scores, rng);
+        conditionals[shape.node_offset(n)..shape.node_offset(n + 1)].copy_from_slice(scores);
     }
-}
-
-/// Distribution of both ends of an edge given all other labels.
-fn pair_distribution(p: &Potentials<'_>, e: usize, labels: &[Label], pairs: &mut Vec<f64>) {
-    let shape = p.shape();
-    let (u, v) = shape.ends(e);
-    pairs.clear();
-    for x in 0..shape.card(u) as Label {
-        let tail = local_score(p, u, x, |other| (other != v).then_some(labels[other]));
-        pairs.extend(
-            (0..shape.card(v) as Label).map(|y| {
-                tail + local_score(p, v, y, |other| Some(if other == u { x } else { labels[other] }))
-            }),
-        );
-    }
-    let total = log_sum_exp(pairs.iter().copied());
-    pairs.iter_mut().for_each(|pair| *pair = (*pair - total).exp());
 }
 
 /// Log probability that a sweep leads from one labelling to another.
-fn log_transition(p: &Potentials<'_>, from: &[Label], to: &[Label]) -> f64 {
+fn log_transition(p: &Potentials<'_>, from: &[Label], to: &[Label], scores: &mut Vec<f64>) -> f64 {
     let nodes = (0..to.len()).map(|n| {
-        let score = |y: usize| {
-            local_score(p, n, y as Label, |other| Some(if other < n { to[other] } else { from[other] }))
-        };
-        let total = log_sum_exp((0..p.shape().card(n)).map(score));
+        local_scores(p, n, |other| Some(if other < n { to[other] } else { from[other] }), scores);
+        let total = log_sum_exp(scores.iter().copied());
         // Nothing is possible: the new labels before n exclude the old ones behind it.
-        if total == f64::NEG_INFINITY { total } else { score(to[n] as usize) - total }
+        if total == f64::NEG_INFINITY { total } else { scores[to[n] as usize] - total }
     });
     nodes.sum()
+}
+
+/// The neighbours of each node, for the distributions of both ends of an edge given all other
+/// labels.
+///
+/// These need the scores of a node without one of its neighbours, which are those from the
+/// neighbours before it plus those from the neighbours behind it. So all together take time linear
+/// in the edges, and nothing is subtracted from −∞. Parallel edges lead to one neighbour.
+#[derive(Debug, Default)]
+struct Neighbours {
+    ends: Vec<Incidence>,     // of all nodes, sorted by neighbour within a node
+    groups: Vec<Group>,       // ends of one node towards one neighbour
+    group_starts: Vec<usize>, // [nodes + 1] first group of each node
+    without: Vec<f64>,        // [groups × labels of the node] its scores without the neighbour
+    sums: Vec<f64>,           // [labels] of one node, from some of its neighbours
+    pairs: Vec<f64>,          // [pairs] of two neighbours
+}
+
+/// The edges between a node and one neighbour, seen from the node.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    first: usize,    // first end
+    end: usize,      // behind the last end
+    opposite: usize, // group of the same edges, seen from the neighbour
+    offset: usize,   // in `without`
+}
+
+impl Neighbours {
+    /// Groups the edges of a graph by their ends.
+    fn group(&mut self, shape: &Shape<'_>) {
+        let Neighbours { ends, groups, group_starts, without, .. } = self;
+        ends.clear();
+        groups.clear();
+        group_starts.clear();
+        let mut offset = 0;
+        for n in 0..shape.n_nodes() {
+            group_starts.push(groups.len());
+            let first = ends.len();
+            ends.extend((0..shape.degree(n)).map(|k| shape.incidence(n, k)));
+            ends[first..].sort_by_key(|end| end.other);
+            let mut start = first;
+            for same in ends[first..].chunk_by(|a, b| a.other == b.other) {
+                groups.push(Group { first: start, end: start + same.len(), opposite: 0, offset });
+                start += same.len();
+                offset += shape.card(n);
+            }
+        }
+        group_starts.push(groups.len());
+        without.resize(offset, 0.0);
+        // Groups of all nodes are visited in the order of these nodes, and so are the groups that
+        // lead to one node in the order of its neighbours.
+        let mut next: Vec<usize> = group_starts.clone();
+        for n in 0..shape.n_nodes() {
+            for g in group_starts[n]..group_starts[n + 1] {
+                let other = ends[groups[g].first].other as usize;
+                groups[g].opposite = next[other];
+                next[other] += 1;
+            }
+        }
+    }
+
+    /// Adds the distribution of both ends of each edge to its sums. `[edges × pairs]`
+    fn add_pair_distributions(&mut self, p: &Potentials<'_>, labels: &[Label], edge_sums: &mut [f64]) {
+        let Neighbours { ends, groups, group_starts, without, sums, pairs } = self;
+        let shape = p.shape();
+        for n in 0..shape.n_nodes() {
+            let n_labels = shape.card(n);
+            let groups = &groups[group_starts[n]..group_starts[n + 1]];
+            sums.clear();
+            sums.extend_from_slice(&p.node()[shape.node_offset(n)..shape.node_offset(n + 1)]);
+            for group in groups {
+                without[group.offset..group.offset + n_labels].copy_from_slice(sums);
+                add_group(p, &ends[group.first..group.end], labels, sums);
+            }
+            sums.fill(0.0);
+            for group in groups.iter().rev() {
+                let row = &mut without[group.offset..group.offset + n_labels];
+                row.iter_mut().zip(sums.iter()).for_each(|(row, behind)| *row += behind);
+                add_group(p, &ends[group.first..group.end], labels, sums);
+            }
+        }
+        for n in 0..shape.n_nodes() {
+            for group in &groups[group_starts[n]..group_starts[n + 1]] {
+                let edges = &ends[group.first..group.end];
+                let other = edges[0].other as usize;
+                if other < n {
+                    continue;
+                }
+                let (n_labels, n_other_labels) = (shape.card(n), shape.card(other));
+                let own = &without[group.offset..][..n_labels];
+                let others = &without[groups[group.opposite].offset..][..n_other_labels];
+                pairs.clear();
+                pairs.extend(own.iter().flat_map(|x| others.iter().map(move |y| x + y)));
+                for end in edges {
+                    let table = p.tables().of(end.edge as usize);
+                    for_each_pair(end.is_head, n_labels, n_other_labels, |pair, entry| {
+                        pairs[pair] += table[entry]
+                    });
+                }
+                normalise(pairs);
+                for end in edges {
+                    let sums = &mut edge_sums[shape.edge_offset(end.edge as usize)..];
+                    for_each_pair(end.is_head, n_labels, n_other_labels, |pair, entry| {
+                        sums[entry] += pairs[pair]
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Adds the potentials of the edges towards one neighbour to the scores of a node.
+fn add_group(p: &Potentials<'_>, edges: &[Incidence], labels: &[Label], scores: &mut [f64]) {
+    edges.iter().for_each(|end| add_edge(p, *end, labels[end.other as usize], scores));
+}
+
+/// Calls `visit` with each pair of labels of a node and its neighbour, and its place in a table of
+/// which the node is the tail, or the head.
+fn for_each_pair(is_head: bool, n_labels: usize, n_other_labels: usize, mut visit: impl FnMut(usize, usize)) {
+    for x in 0..n_labels {
+        for y in 0..n_other_labels {
+            let pair = x * n_other_labels + y;
+            visit(pair, if is_head { y * n_labels + x } else { pair });
+        }
+    }
 }

@@ -2,8 +2,9 @@ use crf_core::{Convergence, Decoded, Inference, Label, Potentials, Result, Scrat
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::errors::check_finite;
-use crate::graph::feasible;
+use crate::errors::finite_score;
+use crate::graph::feasible::LabellingSearch;
+use crate::shifted::ShiftMemory;
 
 /// Iterated conditional modes (ICM): a labelling that no change of a single label improves (Besag
 /// 1986).
@@ -24,6 +25,13 @@ impl Default for Icm {
 
 crf_core::plugin!("inference", Icm, "icm");
 
+/// Memory of a worker.
+#[derive(Debug, Default)]
+struct Memory {
+    shift: ShiftMemory,
+    search: LabellingSearch,
+}
+
 #[typetag::serde(name = "icm")]
 impl Inference for Icm {
     fn check(&self) -> Result<()> {
@@ -34,14 +42,15 @@ impl Inference for Icm {
         Ok(())
     }
 
-    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], _scratch: &mut Scratch) -> Result<Decoded> {
+    fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
         assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
-        check_finite(p)?;
-        feasible::require_labelling(p, labels)?;
-        let (sweeps, has_converged) = feasible::improve(p, labels, self.max_sweeps);
+        let Memory { shift, search } = scratch.get();
+        let shifted = shift.shift(p)?;
+        search.find(&shifted, labels)?;
+        let (sweeps, has_converged) = search.improve(&shifted.p, labels, self.max_sweeps);
         let stop = if has_converged { Stop::Converged } else { Stop::Budget };
         Ok(Decoded {
-            score: p.score(labels),
+            score: finite_score(p, labels)?,
             upper: None,
             convergence: Convergence { stop, sweeps, residual: 0.0 },
         })

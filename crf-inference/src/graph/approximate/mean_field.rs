@@ -5,9 +5,10 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::errors::{check_finite, check_sweeps, has_forbidden, impossible};
-use crate::graph::feasible;
-use crate::log_domain::log_sum_exp;
+use crate::errors::{check_sweeps, finite_score};
+use crate::graph::feasible::LabellingSearch;
+use crate::log_domain::{best_label, normalise};
+use crate::shifted::{ShiftMemory, Shifted};
 
 /// Mean field: the independent node distributions q nearest to the true distribution, and a lower
 /// bound on log Z.
@@ -38,8 +39,17 @@ crf_core::plugin!("inference", MeanField, "mean-field");
 /// Memory of a worker.
 #[derive(Debug, Default)]
 struct Workspace {
-    q: Vec<f64>,      // [nodes × labels]
-    scores: Vec<f64>, // [labels] of one node
+    shift: ShiftMemory,
+    q: Vec<f64>, // [nodes × labels]
+    ascent: Ascent,
+}
+
+/// Memory of the ascent.
+#[derive(Debug, Default)]
+struct Ascent {
+    search: LabellingSearch,
+    labels: Vec<Label>, // [nodes] a possible labelling
+    scores: Vec<f64>,   // [labels] of one node
 }
 
 #[typetag::serde(name = "mean-field")]
@@ -53,15 +63,15 @@ impl Inference for MeanField {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let Workspace { q, scores } = scratch.get();
+        let Workspace { shift, q, ascent } = scratch.get();
+        let shifted = shift.shift(p)?;
         q.resize(p.node().len(), 0.0);
-        let convergence = self.ascend(p, q, scores)?;
+        let convergence = self.ascend(&shifted, q, ascent)?;
         for (n, label) in labels.iter_mut().enumerate() {
-            let q = &q[p.shape().node_offset(n)..p.shape().node_offset(n + 1)];
-            *label = (1..q.len()).fold(0, |best, y| if q[y] > q[best] { y } else { best }) as Label;
+            *label = best_label(&q[p.shape().node_offset(n)..p.shape().node_offset(n + 1)]);
         }
-        feasible::improve(p, labels, self.max_sweeps);
-        Ok(Decoded { score: p.score(labels), upper: None, convergence })
+        ascent.search.improve(&shifted.p, labels, self.max_sweeps);
+        Ok(Decoded { score: finite_score(p, labels)?, upper: None, convergence })
     }
 
     fn as_marginals(&self) -> Option<&dyn Marginals> {
@@ -71,9 +81,10 @@ impl Inference for MeanField {
 
 impl Marginals for MeanField {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let Workspace { scores, .. } = scratch.get();
-        let convergence = self.ascend(p, out.node, scores)?;
-        let value = lower_bound(p, out.node);
+        let Workspace { shift, ascent, .. } = scratch.get();
+        let shifted = shift.shift(p)?;
+        let convergence = self.ascend(&shifted, out.node, ascent)?;
+        let value = shifted.log_z(lower_bound(&shifted.p, out.node))?;
         if !matches!(out.edge, EdgeBeliefs::None) {
             for e in 0..p.shape().n_edges() {
                 let (tail, head) = end_distributions(p, out.node, e);
@@ -86,20 +97,20 @@ impl Marginals for MeanField {
 
 impl MeanField {
     /// Coordinate ascent on the lower bound, until convergence.
-    fn ascend(&self, p: &Potentials<'_>, q: &mut [f64], scores: &mut Vec<f64>) -> Result<Convergence> {
+    fn ascend(&self, shifted: &Shifted<'_>, q: &mut [f64], ascent: &mut Ascent) -> Result<Convergence> {
+        let p = &shifted.p;
         assert_eq!(q.len(), p.node().len(), "one belief per node and label");
-        check_finite(p)?;
-        initialise(p, q)?;
+        initialise(shifted, q, ascent)?;
+        let scores = &mut ascent.scores;
         let shape = p.shape();
         let mut convergence = Convergence { stop: Stop::Budget, sweeps: 0, residual: f64::INFINITY };
         while convergence.sweeps < self.max_sweeps && convergence.stop == Stop::Budget {
             convergence.residual = 0.0;
             for n in 0..shape.n_nodes() {
                 expected_scores(p, q, n, scores);
-                let total = log_sum_exp(scores.iter().copied());
+                normalise(scores);
                 let own = &mut q[shape.node_offset(n)..shape.node_offset(n + 1)];
-                for (q, score) in own.iter_mut().zip(scores.iter()) {
-                    let new = (score - total).exp();
+                for (q, &new) in own.iter_mut().zip(scores.iter()) {
                     convergence.residual = convergence.residual.max((new - *q).abs());
                     *q = new;
                 }
@@ -114,22 +125,20 @@ impl MeanField {
 }
 
 /// Starts from each node by itself, or from a possible labelling where something is forbidden.
-fn initialise(p: &Potentials<'_>, q: &mut [f64]) -> Result<()> {
-    let shape = p.shape();
-    if has_forbidden(p) {
-        let mut labels = vec![0; shape.n_nodes()];
-        feasible::require_labelling(p, &mut labels)?;
+fn initialise(shifted: &Shifted<'_>, q: &mut [f64], ascent: &mut Ascent) -> Result<()> {
+    let shape = shifted.p.shape();
+    if shifted.forbids {
+        let Ascent { search, labels, .. } = ascent;
+        labels.clear();
+        labels.resize(shape.n_nodes(), 0);
+        search.find(shifted, labels)?;
         q.fill(0.0);
         labels.iter().enumerate().for_each(|(n, &y)| q[shape.node_offset(n) + y as usize] = 1.0);
         return Ok(());
     }
+    q.copy_from_slice(shifted.p.node());
     for n in 0..shape.n_nodes() {
-        let own = shape.node_offset(n)..shape.node_offset(n + 1);
-        let total = log_sum_exp(p.node()[own.clone()].iter().copied());
-        if total == f64::NEG_INFINITY {
-            return Err(impossible(p));
-        }
-        q[own.clone()].iter_mut().zip(&p.node()[own]).for_each(|(q, score)| *q = (score - total).exp());
+        normalise(&mut q[shape.node_offset(n)..shape.node_offset(n + 1)]);
     }
     Ok(())
 }

@@ -74,6 +74,11 @@ impl Elimination {
         Ok(Elimination { cliques, clique_of_node, size: table_offset })
     }
 
+    /// Number of bytes of all tables and separators.
+    pub(crate) fn n_bytes(&self) -> f64 {
+        (self.size + self.separators_size()) as f64 * size_of::<f64>() as f64
+    }
+
     /// Number of entries of all separators.
     pub(crate) fn separators_size(&self) -> usize {
         self.cliques.last().map_or(0, |last| last.separator_offset + last.separator_size())

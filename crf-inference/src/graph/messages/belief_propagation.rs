@@ -5,7 +5,8 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::graph::messages::passing::Passing;
+use crate::errors::finite_score;
+use crate::graph::messages::passing::{Memory, Passing};
 use crate::graph::messages::schedule::{MessageSchedule, Plan};
 
 /// Belief propagation: exact on forests, a fast and good estimate on graphs with cycles and
@@ -14,9 +15,8 @@ use crate::graph::messages::schedule::{MessageSchedule, Plan};
 /// Sum-product gives marginals and the Bethe estimate of log Z (Pearl 1988; Yedidia et al. 2005);
 /// max-product gives a good labelling. Forests are recognised and take two sweeps. On other graphs
 /// the answer states if the messages converged. Parallel edges are a cycle too. Edges with constant
-/// tables, as those of a relation without features, close no cycle; only their own marginals are
-/// then not exact. Forbidden labels and pairs are respected, but contradictions along cycles are
-/// found by a search that gives up after a million steps.
+/// tables, as those of a relation without features, close no cycle. Forbidden labels and pairs are
+/// respected; contradictions along cycles, which messages do not see, are found by a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeliefPropagation {
@@ -69,8 +69,9 @@ impl Inference for BeliefPropagation {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let (is_best, convergence) = self.passing().decode(p, labels, scratch.get())?;
-        let score = p.score(labels);
+        let Memory { shift, workspace } = scratch.get();
+        let (is_best, convergence) = self.passing().decode(&shift.shift(p)?, labels, workspace)?;
+        let score = finite_score(p, labels)?;
         Ok(Decoded { score, upper: is_best.then_some(score), convergence })
     }
 
@@ -85,7 +86,8 @@ impl Inference for BeliefPropagation {
 
 impl Marginals for BeliefPropagation {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let result = self.passing().infer(p, out, scratch.get())?;
+        let Memory { shift, workspace } = scratch.get();
+        let result = self.passing().infer(&shift.shift(p)?, out, workspace)?;
         let bound = if result.is_forest { Bound::Exact } else { Bound::Estimate };
         Ok(LogZ { value: result.log_z, bound, convergence: result.convergence })
     }
@@ -99,6 +101,7 @@ impl MessagePassing for BeliefPropagation {
         messages: &mut Messages,
         scratch: &mut Scratch,
     ) -> Result<Convergence> {
-        self.passing().pass(p, sweeps, messages, scratch.get())
+        let Memory { shift, workspace } = scratch.get();
+        self.passing().pass(&shift.shift(p)?, sweeps, messages, workspace)
     }
 }

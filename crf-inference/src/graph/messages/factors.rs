@@ -1,30 +1,27 @@
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{Incidence, Potentials, Shape, TableVersion, Tables};
+use crf_core::{Incidence, Shape, TableVersion, Tables};
 
 use crate::graph::messages::semiring::Semiring;
+use crate::shifted::Shifted;
 
 /// Largest distance of a potential from the maximum of its node or table; others are left to the
 /// log domain.
 const RANGE: f64 = 150.0;
 
-/// Memory of the factors: potentials shifted by the maximum of each node and table, and
-/// exponentiated unless in the log domain.
+/// Memory of the factors: shifted potentials, exponentiated unless in the log domain.
 #[derive(Debug, Default)]
 pub(crate) struct FactorMemory {
-    node: Vec<f64>,                    // [nodes × labels]
-    node_shift: f64,                   // Σ_n max_n
-    is_node_safe: bool,                // all within RANGE
-    shared_tables: [ShiftedTables; 2], // for ρ = 1: among probabilities, among logarithms
-    reweighted_tables: ShiftedTables,  // for any ρ: a table per edge
+    node: ExpRows,                // [nodes × labels]
+    shared_tables: ExpRows,       // for ρ = 1, laid out as the tables
+    shared_version: TableVersion, // of these tables
+    reweighted_tables: ExpRows,   // for any ρ: a table per edge
 }
 
-/// exp((table − max) / ρ), or its logarithm.
+/// exp(x / ρ) of some potentials, or x / ρ.
 #[derive(Debug, Default)]
-struct ShiftedTables {
-    version: TableVersion,
-    values: Vec<f64>, // laid out as the tables, or as the edges
-    shift: Vec<f64>,  // [tables or edges] the maximum
-    is_safe: bool,
+struct ExpRows {
+    values: Vec<f64>,
+    is_safe: bool, // all within RANGE
 }
 
 /// Factors of one instance, from which messages are computed.
@@ -39,8 +36,6 @@ pub(crate) struct MessageFactors<'a> {
     rho: &'a [f64], // [edges], or empty if all are 1
     /// Weight of the old message in a new one.
     pub(crate) damping: f64,
-    /// Sum of all shifts, which log Z of the factors lacks.
-    pub(crate) shift: f64,
 }
 
 impl FactorMemory {
@@ -50,98 +45,79 @@ impl FactorMemory {
     /// 2005), by which the logarithms of its table are divided.
     pub(crate) fn fill<'a, S: Semiring>(
         &'a mut self,
-        p: &'a Potentials<'_>,
+        shifted: &'a Shifted<'_>,
         rho: &'a [f64],
         damping: f64,
     ) -> Option<MessageFactors<'a>> {
-        let shape = p.shape();
-        let tables = *p.tables();
-        self.node.resize(p.node().len(), 0.0);
-        self.node_shift = 0.0;
-        self.is_node_safe = true;
-        for n in 0..shape.n_nodes() {
-            let own = shape.node_offset(n)..shape.node_offset(n + 1);
-            let row =
-                ShiftRow { source: &p.node()[own.clone()], out: &mut self.node[own], rho: 1.0, log: S::LOG };
-            let (max, is_safe) = row.run::<false>();
-            self.node_shift += max;
-            self.is_node_safe &= is_safe;
-        }
-        let shifted = match rho {
+        let FactorMemory { node, shared_tables, shared_version, reweighted_tables } = self;
+        let shape = shifted.p.shape();
+        let tables = *shifted.p.tables();
+        node.reset(shifted.p.node().len());
+        node.fill(0, shifted.p.node(), 1.0, S::LOG);
+        let (table_values, are_tables_safe) = match rho {
+            [] if S::LOG => (tables.values, true),
             [] => {
-                let shifted = &mut self.shared_tables[usize::from(S::LOG)];
-                if shifted.version != tables.version {
-                    shifted.version = tables.version;
-                    let sources = tables.starts.windows(2).map(|k| (k[0], &tables.values[k[0]..k[1]], 1.0));
-                    let n_tables = tables.starts.len().saturating_sub(1);
-                    shifted.fill(tables.values.len(), n_tables, sources, S::LOG);
+                if *shared_version != tables.version {
+                    *shared_version = tables.version;
+                    shared_tables.reset(tables.values.len());
+                    shared_tables.fill(0, tables.values, 1.0, false);
                 }
-                shifted
+                // Only the tables that the instance uses matter.
+                (&shared_tables.values[..], shifted.table_spread <= RANGE)
             }
             rho => {
                 let n_edges = shape.n_edges();
-                let sources = (0..n_edges).map(|e| (shape.edge_offset(e), tables.of(e), rho[e]));
-                self.reweighted_tables.fill(shape.edge_offset(n_edges), n_edges, sources, S::LOG);
-                &self.reweighted_tables
+                reweighted_tables.reset(shape.edge_offset(n_edges));
+                for e in 0..n_edges {
+                    reweighted_tables.fill(shape.edge_offset(e), tables.of(e), rho[e], S::LOG);
+                }
+                (&reweighted_tables.values[..], reweighted_tables.is_safe)
             }
         };
-        let edge_shift = |e: usize| shifted.shift[if rho.is_empty() { tables.of_edge.table(e) } else { e }];
-        let shift = self.node_shift + (0..shape.n_edges()).map(edge_shift).sum::<f64>();
-        let is_safe = S::LOG || (self.is_node_safe && (shifted.is_safe || shape.n_edges() == 0));
-        let node = &self.node[..];
-        let table_values = &shifted.values[..];
+        let is_safe = S::LOG || (node.is_safe && are_tables_safe);
         let first_card = if shape.n_nodes() == 0 { 0 } else { shape.card(0) };
         let n_labels = if (0..shape.n_nodes()).all(|n| shape.card(n) == first_card) { first_card } else { 0 };
-        is_safe.then_some(MessageFactors { shape, n_labels, tables, node, table_values, rho, damping, shift })
+        let node = &node.values[..];
+        is_safe.then_some(MessageFactors { shape, n_labels, tables, node, table_values, rho, damping })
     }
 }
 
-impl ShiftedTables {
-    /// Fills `size` values from tables given by offset, values and ρ.
-    fn fill<'a>(
-        &mut self,
-        size: usize,
-        n_tables: usize,
-        sources: impl Iterator<Item = (usize, &'a [f64], f64)>,
-        log: bool,
-    ) {
+impl ExpRows {
+    /// Makes room for `size` values.
+    fn reset(&mut self, size: usize) {
         self.values.resize(size, 0.0);
-        self.shift.resize(n_tables, 0.0);
         self.is_safe = true;
-        for ((offset, source, rho), shift) in sources.zip(&mut self.shift) {
-            let out = &mut self.values[offset..offset + source.len()];
-            let is_safe;
-            (*shift, is_safe) = dispatch(ShiftRow { source, out, rho, log });
-            self.is_safe &= is_safe;
-        }
+    }
+
+    /// Writes the values of some potentials.
+    fn fill(&mut self, offset: usize, source: &[f64], rho: f64, log: bool) {
+        let out = &mut self.values[offset..offset + source.len()];
+        self.is_safe &= dispatch(ExpRow { source, out, rho, log });
     }
 }
 
-/// exp((x − max) / ρ) of a row, or its logarithm. Returns the maximum, 0 for a row of −∞, and true
-/// if all are in range.
-struct ShiftRow<'a> {
+/// exp(x / ρ) of some potentials, or x / ρ; returns true if all are in range.
+struct ExpRow<'a> {
     source: &'a [f64],
     out: &'a mut [f64],
     rho: f64,
     log: bool,
 }
 
-impl Kernel for ShiftRow<'_> {
-    type Output = (f64, bool);
+impl Kernel for ExpRow<'_> {
+    type Output = bool;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> (f64, bool) {
-        let ShiftRow { source, out, rho, log } = self;
-        let max = source.iter().fold(f64::NEG_INFINITY, |max, &x| if x > max { x } else { max });
-        let max = if max == f64::NEG_INFINITY { 0.0 } else { max };
+    fn run<const FMA: bool>(self) -> bool {
+        let ExpRow { source, out, rho, log } = self;
         let inverse_rho = 1.0 / rho;
         let mut is_safe = true;
         for (out, x) in out.iter_mut().zip(source) {
-            let below = (x - max) * inverse_rho;
-            is_safe &= (below >= -RANGE) | (below == f64::NEG_INFINITY);
-            *out = if log { below } else { exp_nonpositive::<FMA>(below) };
+            let x = x * inverse_rho;
+            is_safe &= (x >= -RANGE) | (x == f64::NEG_INFINITY);
+            *out = if log { x } else { exp_nonpositive::<FMA>(x) };
         }
-        (max, is_safe)
+        is_safe
     }
 }
 

@@ -14,7 +14,7 @@
 //!   logarithms.
 //! - *A forest is not a special case*: two sweeps in breadth-first order are exact, and that they
 //!   suffice is all the code knows. A constant table couples nothing, so relations without features
-//!   close no cycle.
+//!   close no cycle; the marginals of their edges follow from the path between their ends.
 //! - *Belief propagation is tree-reweighting with ρ = 1*, also in log Z = Σ_n log Z_n + Σ_e ρ_e
 //!   (log Z_e − log Z_u − log Z_v), where no scale of a message matters. ρ are frequencies of edges
 //!   in spanning forests, hence valid by construction.
@@ -26,9 +26,11 @@
 //! Start with `belief_propagation.rs` (a plugin) and `passing.rs` (the answers, shared by all
 //! plugins here). Below them: `schedule.rs` is the setting, `sweeps.rs` the loop in each order,
 //! `update.rs` the equations of one message, `semiring.rs` sum or max. `factors.rs` prepares
-//! potentials, `traversal.rs` recognises forests, `edge_appearance.rs` computes ρ.
+//! potentials, `traversal.rs` recognises forests, `distant_pairs.rs` follows their paths,
+//! `edge_appearance.rs` computes ρ.
 
 pub(crate) mod belief_propagation;
+pub(crate) mod distant_pairs;
 pub(crate) mod edge_appearance;
 pub(crate) mod factors;
 pub(crate) mod passing;

@@ -3,21 +3,34 @@
 
 use crf_core::{Beliefs, Convergence, EdgeBeliefs, Error, Label, Messages, Potentials, Result, Shape};
 
-use crate::errors::{check_finite, has_forbidden, impossible};
-use crate::graph::feasible;
+use crate::errors::impossible;
+use crate::graph::feasible::{LabellingSearch, local_scores};
+use crate::graph::messages::distant_pairs::DistantPairs;
 use crate::graph::messages::factors::{FactorMemory, MessageFactors};
 use crate::graph::messages::schedule::Plan;
 use crate::graph::messages::semiring::{ProductSemiring, Semiring};
 use crate::graph::messages::sweeps::MessageBuffers;
-use crate::graph::messages::traversal::{NodeOrder, couples};
+use crate::graph::messages::traversal::NodeOrder;
+use crate::log_domain::best_label;
+use crate::shifted::{ShiftMemory, Shifted};
 
 /// Memory of a worker.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pub(crate) shift: ShiftMemory,
+    pub(crate) workspace: Workspace,
+}
+
+/// Arrays of message passing.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     factors: FactorMemory,
     buffers: MessageBuffers,
     order: NodeOrder,
+    search: LabellingSearch,
     labels: Vec<Label>,
+    scores: Vec<f64>, // [labels] of one node
+    distant: DistantPairs,
 }
 
 /// Message passing with given settings on one instance, or on any instance if `rho` is empty.
@@ -33,7 +46,7 @@ pub(crate) struct Passing<'a> {
 pub(crate) struct MessageResult {
     pub(crate) log_z: f64,
     pub(crate) convergence: Convergence,
-    /// True if the graph is a forest, on which log Z and beliefs are exact.
+    /// True if the edges that couple form a forest, on which log Z and beliefs are exact.
     pub(crate) is_forest: bool,
 }
 
@@ -41,22 +54,22 @@ impl Passing<'_> {
     /// Beliefs and log Z by sum-product.
     pub(crate) fn infer(
         &self,
-        p: &Potentials<'_>,
+        shifted: &Shifted<'_>,
         out: &mut Beliefs<'_>,
         workspace: &mut Workspace,
     ) -> Result<MessageResult> {
-        assert_eq!(out.node.len(), p.node().len(), "one belief per node and label");
-        let is_forest = workspace.prepare(p)?;
-        if !is_forest && has_forbidden(p) {
+        assert_eq!(out.node.len(), shifted.p.node().len(), "one belief per node and label");
+        let is_forest = workspace.prepare(shifted);
+        if !is_forest && shifted.forbids {
             // Messages see contradictions between neighbours only.
-            feasible::find_labelling(p, &mut workspace.labels)?;
+            workspace.search.find(shifted, &mut workspace.labels)?;
         }
-        let mut answer = self.infer_in::<ProductSemiring<false, false>>(p, out, workspace)?;
+        let mut answer = self.infer_in::<ProductSemiring<false, false>>(shifted, out, workspace)?;
         if answer.is_none() {
-            answer = self.infer_in::<ProductSemiring<false, true>>(p, out, workspace)?;
+            answer = self.infer_in::<ProductSemiring<false, true>>(shifted, out, workspace)?;
         }
         let (log_z, convergence) = answer.expect("the log domain is always safe");
-        Ok(MessageResult { log_z, convergence, is_forest })
+        Ok(MessageResult { log_z: shifted.log_z(log_z)?, convergence, is_forest })
     }
 
     /// A good labelling by max-product; returns true if it is known to be the best.
@@ -66,21 +79,22 @@ impl Passing<'_> {
     /// improved label by label.
     pub(crate) fn decode(
         &self,
-        p: &Potentials<'_>,
+        shifted: &Shifted<'_>,
         labels: &mut [Label],
         workspace: &mut Workspace,
     ) -> Result<(bool, Convergence)> {
+        let p = &shifted.p;
         assert_eq!(labels.len(), p.shape().n_nodes(), "one label per node");
-        let is_forest = workspace.prepare(p)?;
-        let mut convergence = self.decode_in::<ProductSemiring<true, false>>(p, labels, workspace)?;
+        let is_forest = workspace.prepare(shifted);
+        let mut convergence = self.decode_in::<ProductSemiring<true, false>>(shifted, labels, workspace)?;
         if convergence.is_none() {
-            convergence = self.decode_in::<ProductSemiring<true, true>>(p, labels, workspace)?;
+            convergence = self.decode_in::<ProductSemiring<true, true>>(shifted, labels, workspace)?;
         }
         if !is_forest {
-            feasible::improve(p, labels, self.plan.max_sweeps);
+            workspace.search.improve(p, labels, self.plan.max_sweeps);
             if p.score(labels) == f64::NEG_INFINITY {
-                feasible::require_labelling(p, labels)?;
-                feasible::improve(p, labels, self.plan.max_sweeps);
+                workspace.search.find(shifted, labels)?;
+                workspace.search.improve(p, labels, self.plan.max_sweeps);
             }
         }
         Ok((is_forest, convergence.expect("the log domain is always safe")))
@@ -89,21 +103,22 @@ impl Passing<'_> {
     /// A given number of sweeps over messages that the caller keeps.
     pub(crate) fn pass(
         &self,
-        p: &Potentials<'_>,
+        shifted: &Shifted<'_>,
         n_sweeps: u32,
         messages: &mut Messages,
         workspace: &mut Workspace,
     ) -> Result<Convergence> {
-        check_finite(p)?;
+        let p = &shifted.p;
         let got = messages.mu.len();
         let want = p.shape().message_offset(p.shape().n_nodes());
         if got != 0 && got != want {
             return Err(Error::data(format!("expected messages of {want} numbers, got {got}")));
         }
         let mut convergence =
-            self.pass_in::<ProductSemiring<false, false>>(p, n_sweeps, messages, workspace)?;
+            self.pass_in::<ProductSemiring<false, false>>(shifted, n_sweeps, messages, workspace)?;
         if convergence.is_none() {
-            convergence = self.pass_in::<ProductSemiring<false, true>>(p, n_sweeps, messages, workspace)?;
+            convergence =
+                self.pass_in::<ProductSemiring<false, true>>(shifted, n_sweeps, messages, workspace)?;
         }
         Ok(convergence.expect("the log domain is always safe"))
     }
@@ -111,31 +126,46 @@ impl Passing<'_> {
     /// [`Passing::infer`] in one semiring; `None` if only the log domain is safe.
     fn infer_in<S: Semiring>(
         &self,
-        p: &Potentials<'_>,
+        shifted: &Shifted<'_>,
         out: &mut Beliefs<'_>,
         workspace: &mut Workspace,
     ) -> Result<Option<(f64, Convergence)>> {
-        let Workspace { factors, buffers, order, .. } = workspace;
-        let Some(factors) = factors.fill::<S>(p, self.rho, self.plan.damping) else { return Ok(None) };
+        let p = &shifted.p;
+        let Workspace { factors, buffers, order, distant, .. } = workspace;
+        let Some(factors) = factors.fill::<S>(shifted, self.rho, self.plan.damping) else { return Ok(None) };
         buffers.reset::<S>(&factors);
         let Some(convergence) = buffers.pass::<S>(p, &factors, order, self.plan)? else { return Ok(None) };
-        let log_z = node_beliefs::<S>(&factors, buffers, out.node)
-            .and_then(|nodes| Some(nodes + edge_beliefs::<S>(&factors, buffers, p, &mut out.edge)?));
-        log_z.map(|log_z| Some((factors.shift + log_z, convergence))).ok_or_else(|| impossible(p))
+        let Some(nodes) = node_beliefs::<S>(&factors, buffers, out.node) else { return Err(impossible(p)) };
+        let shape = p.shape();
+        let is_distant = |e: usize| {
+            let (u, v) = shape.ends(e);
+            order.is_forest() && !shifted.couples(e) && order.are_connected(u, v)
+        };
+        let edges = edge_beliefs::<S>(&factors, buffers, p, &mut out.edge, is_distant);
+        let Some(edges) = edges else { return Err(impossible(p)) };
+        let n_edges = if matches!(out.edge, EdgeBeliefs::None) { 0 } else { shape.n_edges() };
+        for e in (0..n_edges).filter(|&e| is_distant(e)) {
+            let ends = shape.ends(e);
+            let tail = &out.node[shape.node_offset(ends.0)..shape.node_offset(ends.0 + 1)];
+            let joint = distant.joint::<S>(&factors, buffers, order, ends, tail);
+            out.edge.put(p, e, joint.iter().copied());
+        }
+        Ok(Some((nodes + edges, convergence)))
     }
 
     /// [`Passing::decode`] in one semiring; `None` if only the log domain is safe.
     fn decode_in<S: Semiring>(
         &self,
-        p: &Potentials<'_>,
+        shifted: &Shifted<'_>,
         labels: &mut [Label],
         workspace: &mut Workspace,
     ) -> Result<Option<Convergence>> {
-        let Workspace { factors, buffers, order, .. } = workspace;
-        let Some(factors) = factors.fill::<S>(p, self.rho, self.plan.damping) else { return Ok(None) };
+        let p = &shifted.p;
+        let Workspace { factors, buffers, order, scores, .. } = workspace;
+        let Some(factors) = factors.fill::<S>(shifted, self.rho, self.plan.damping) else { return Ok(None) };
         buffers.reset::<S>(&factors);
         let Some(convergence) = buffers.pass::<S>(p, &factors, order, self.plan)? else { return Ok(None) };
-        best_labels::<S>(&factors, buffers, p, order, labels);
+        best_labels::<S>(&factors, buffers, p, order, labels, scores);
         let is_impossible = order.is_forest() && p.score(labels) == f64::NEG_INFINITY;
         if is_impossible { Err(impossible(p)) } else { Ok(Some(convergence)) }
     }
@@ -143,13 +173,14 @@ impl Passing<'_> {
     /// [`Passing::pass`] in one semiring; `None` if only the log domain is safe.
     fn pass_in<S: Semiring>(
         &self,
-        p: &Potentials<'_>,
+        shifted: &Shifted<'_>,
         n_sweeps: u32,
         messages: &mut Messages,
         workspace: &mut Workspace,
     ) -> Result<Option<Convergence>> {
+        let p = &shifted.p;
         let Workspace { factors, buffers, .. } = workspace;
-        let Some(factors) = factors.fill::<S>(p, self.rho, self.plan.damping) else { return Ok(None) };
+        let Some(factors) = factors.fill::<S>(shifted, self.rho, self.plan.damping) else { return Ok(None) };
         buffers.reset::<S>(&factors);
         if !messages.mu.is_empty() {
             buffers.mu.copy_from_slice(&messages.mu);
@@ -165,7 +196,7 @@ impl Passing<'_> {
                 kept.clear();
                 kept.extend_from_slice(passed);
                 for_each_message(&factors.shape, kept, |message| {
-                    normalise::<S>(message);
+                    S::normalise(message);
                 });
             }
         }
@@ -174,12 +205,12 @@ impl Passing<'_> {
 }
 
 impl Workspace {
-    /// Checks the potentials and orders the nodes; true if the graph is a forest.
-    fn prepare(&mut self, p: &Potentials<'_>) -> Result<bool> {
-        check_finite(p)?;
-        self.order.fill(&p.shape(), |e| couples(p, e));
-        self.labels.resize(p.shape().n_nodes(), 0);
-        Ok(self.order.is_forest())
+    /// Orders the nodes; true if the edges that couple form a forest.
+    fn prepare(&mut self, shifted: &Shifted<'_>) -> bool {
+        let shape = shifted.p.shape();
+        self.order.fill(&shape, |e| shifted.couples(e));
+        self.labels.resize(shape.n_nodes(), 0);
+        self.order.is_forest()
     }
 }
 
@@ -189,19 +220,6 @@ fn for_each_message(shape: &Shape<'_>, messages: &mut [f64], mut visit: impl FnM
         let own = &mut messages[shape.message_offset(n)..shape.message_offset(n + 1)];
         own.chunks_exact_mut(shape.card(n)).for_each(&mut visit);
     }
-}
-
-/// Normalises numbers to probabilities and returns their sum; ZERO if all are impossible.
-fn normalise<S: Semiring>(row: &mut [f64]) -> f64 {
-    let total = row.iter().fold(S::ZERO, |total, &x| S::add(total, x));
-    if total != S::ZERO {
-        row.iter_mut().for_each(|x| *x = S::share(*x, total));
-        // On a graph whose messages never converge, logarithms can grow until their rounding errors
-        // exceed one.
-        let sum: f64 = row.iter().sum();
-        row.iter_mut().for_each(|x| *x /= sum);
-    }
-    total
 }
 
 /// Writes node beliefs b_n(y) ∝ ψ_n(y) Π_k μ_{k→n}(y)^ρ and returns Σ_n log Z_n of their
@@ -223,7 +241,7 @@ fn node_beliefs<S: Semiring>(
                 *belief = S::times(*belief, if rho == 1.0 { mu } else { S::power(mu, rho) });
             }
         }
-        let total = normalise::<S>(row);
+        let total = S::normalise(row);
         if total == S::ZERO {
             return None;
         }
@@ -239,11 +257,14 @@ fn node_beliefs<S: Semiring>(
 /// exp(A/ρ) λ_{v→u}, of λ_{u→v} μ_{v→u} and of λ_{v→u} μ_{u→v}. At a fixed point log Z is the Bethe
 /// free energy (Yedidia et al. 2005) or its reweighted form (Wainwright et al. 2005, eq. 13); near
 /// one, its error is of the order of the squared distance only.
+///
+/// Edges whose ends depend on each other through others only are left out.
 fn edge_beliefs<S: Semiring>(
     factors: &MessageFactors<'_>,
     buffers: &MessageBuffers,
     p: &Potentials<'_>,
     out: &mut EdgeBeliefs<'_>,
+    is_distant: impl Fn(usize) -> bool,
 ) -> Option<f64> {
     let shape = factors.shape;
     let mut log_z = 0.0;
@@ -275,7 +296,10 @@ fn edge_beliefs<S: Semiring>(
                 return None;
             }
             log_z += factors.rho(end) * (S::log(total) - S::log(ends[0]) - S::log(ends[1]));
-            // As in `normalise`, shares need not sum to one.
+            if is_distant(end.edge as usize) {
+                continue;
+            }
+            // As in `Semiring::normalise`, shares need not sum to one.
             let shares: f64 = (0..size).map(|xy| S::share(pair(xy), total)).sum();
             out.put(p, end.edge as usize, (0..size).map(|xy| S::share(pair(xy), total) / shares));
         }
@@ -291,27 +315,22 @@ fn best_labels<S: Semiring>(
     p: &Potentials<'_>,
     order: &NodeOrder,
     labels: &mut [Label],
+    scores: &mut Vec<f64>,
 ) {
     const UNLABELLED: Label = Label::MAX;
     let shape = factors.shape;
     labels.fill(UNLABELLED);
     for &n in order.nodes() {
         let n = n as usize;
-        let (mut best, mut best_score) = (0, f64::NEG_INFINITY);
-        for y in 0..shape.card(n) {
-            let known_label = |other: usize| (labels[other] != UNLABELLED).then_some(labels[other]);
-            let mut score = feasible::local_score(p, n, y as Label, known_label);
-            for k in 0..shape.degree(n) {
-                let end = shape.incidence(n, k);
-                if labels[end.other as usize] == UNLABELLED {
-                    let mu = buffers.mu[shape.message_offset(n) + k * shape.card(n) + y];
-                    score += factors.rho(end) * S::log(mu);
-                }
-            }
-            if score > best_score {
-                (best, best_score) = (y, score);
+        let known_label = |other: usize| (labels[other] != UNLABELLED).then_some(labels[other]);
+        local_scores(p, n, known_label, scores);
+        for k in 0..shape.degree(n) {
+            let end = shape.incidence(n, k);
+            if labels[end.other as usize] == UNLABELLED {
+                let mu = &buffers.mu[shape.message_offset(n) + k * scores.len()..];
+                scores.iter_mut().zip(mu).for_each(|(score, &mu)| *score += factors.rho(end) * S::log(mu));
             }
         }
-        labels[n] = best as Label;
+        labels[n] = best_label(scores);
     }
 }

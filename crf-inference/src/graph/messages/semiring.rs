@@ -33,6 +33,22 @@ pub(crate) trait Semiring: Copy + Send + Sync {
     fn log(x: f64) -> f64;
     /// Fraction x / total, never as a logarithm.
     fn share(x: f64, total: f64) -> f64;
+
+    /// Normalises numbers to probabilities and returns their sum; ZERO if all are impossible, which
+    /// become 0.
+    fn normalise(row: &mut [f64]) -> f64 {
+        let total = row.iter().fold(Self::ZERO, |total, &x| Self::add(total, x));
+        if total == Self::ZERO {
+            row.fill(0.0);
+            return total;
+        }
+        row.iter_mut().for_each(|x| *x = Self::share(*x, total));
+        // On a graph whose messages never converge, logarithms can grow until their rounding errors
+        // exceed one.
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|x| *x /= sum);
+        total
+    }
 }
 
 /// The four semirings: sums or maxima (`MAX`) of products, of numbers or of their logarithms

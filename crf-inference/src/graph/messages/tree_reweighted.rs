@@ -5,10 +5,11 @@ use crf_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::errors::finite_score;
 use crate::graph::messages::edge_appearance::EdgeAppearance;
-use crate::graph::messages::passing::{Passing, Workspace};
+use crate::graph::messages::passing::{Memory, Passing};
 use crate::graph::messages::schedule::{MessageSchedule, Plan};
-use crate::graph::messages::traversal::couples;
+use crate::shifted::Shifted;
 
 /// Tree-reweighted belief propagation: an upper bound on log Z on any graph, exact on forests.
 ///
@@ -48,8 +49,8 @@ impl TreeReweighted {
     }
 
     /// Message passing on one instance, with the ρ of its graph in `appearance`.
-    fn passing<'a>(&self, p: &Potentials<'_>, appearance: &'a mut EdgeAppearance) -> Passing<'a> {
-        appearance.fill(&p.shape(), |e| couples(p, e), self.forests);
+    fn passing<'a>(&self, shifted: &Shifted<'_>, appearance: &'a mut EdgeAppearance) -> Passing<'a> {
+        appearance.fill(&shifted.p.shape(), |e| shifted.couples(e), self.forests);
         Passing { plan: self.plan(), rho: &appearance.rho }
     }
 }
@@ -58,9 +59,9 @@ crf_core::plugin!("inference", TreeReweighted, "tree-reweighted");
 
 /// Memory of a worker.
 #[derive(Debug, Default)]
-struct Memory {
+struct ReweightedMemory {
     appearance: EdgeAppearance,
-    workspace: Workspace,
+    memory: Memory,
 }
 
 #[typetag::serde(name = "tree-reweighted")]
@@ -75,9 +76,11 @@ impl Inference for TreeReweighted {
     }
 
     fn decode(&self, p: &Potentials<'_>, labels: &mut [Label], scratch: &mut Scratch) -> Result<Decoded> {
-        let Memory { appearance, workspace } = scratch.get();
-        let (is_best, convergence) = self.passing(p, appearance).decode(p, labels, workspace)?;
-        let score = p.score(labels);
+        let ReweightedMemory { appearance, memory: Memory { shift, workspace } } = scratch.get();
+        let shifted = shift.shift(p)?;
+        let (is_best, convergence) =
+            self.passing(&shifted, appearance).decode(&shifted, labels, workspace)?;
+        let score = finite_score(p, labels)?;
         Ok(Decoded { score, upper: is_best.then_some(score), convergence })
     }
 
@@ -88,8 +91,9 @@ impl Inference for TreeReweighted {
 
 impl Marginals for TreeReweighted {
     fn marginals(&self, p: &Potentials<'_>, out: &mut Beliefs<'_>, scratch: &mut Scratch) -> Result<LogZ> {
-        let Memory { appearance, workspace } = scratch.get();
-        let result = self.passing(p, appearance).infer(p, out, workspace)?;
+        let ReweightedMemory { appearance, memory: Memory { shift, workspace } } = scratch.get();
+        let shifted = shift.shift(p)?;
+        let result = self.passing(&shifted, appearance).infer(&shifted, out, workspace)?;
         let bound = match (result.is_forest, result.convergence.stop) {
             (true, _) => Bound::Exact,
             (false, Stop::Converged) => Bound::Upper,

@@ -9,7 +9,7 @@ use crate::cli::output::table::markdown;
 use crate::cli::{terminal, threads};
 use crate::error::Result;
 use crate::experiment::cost::{Cost, Size, duration};
-use crate::support::text::plural;
+use crate::support::text::{plural, shown};
 
 /// Checks experiment files and estimates their cost, without running anything.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<ExitCode> {
         writeln!(
             out,
             "{}: right; {} at {} in {}, about {time}\n{table}",
-            file.display(),
+            shown(file),
             plural(cost.cells, "cell"),
             plural(points, "point"),
             plural(trials as usize, "trial"),

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::claims::claim::Outcome;
 use crate::cli::options::variant::VariantArgs;
 use crate::cli::output::report::print;
-use crate::cli::{terminal, threads};
+use crate::cli::{terminal, thread_count, threads};
 use crate::config::Plan;
 use crate::error::{Error, Result};
 use crate::experiment::cell_digest;
@@ -16,6 +16,7 @@ use crate::experiment::run_directory::{RunDirectory, require_apart};
 use crate::experiment::shard::Shard;
 use crate::report::Report;
 use crate::support::progress;
+use crate::support::text::shown;
 
 /// Runs experiment files and reports results and claims.
 #[derive(Debug, Args)]
@@ -40,7 +41,7 @@ pub struct ExperimentArgs {
     #[command(flatten)]
     variant: VariantArgs,
     /// Number of threads; all cores if omitted. Results do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
     /// The directory of the results; `results/<name of the file>` if omitted.
     #[arg(long, value_name = "DIR")]
@@ -96,9 +97,9 @@ pub(crate) fn work(
     threads: NonZeroUsize,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let path = directory.path.display().to_string();
+    let path = shown(&directory.path);
     if let Some(aside) = &directory.aside {
-        let aside = aside.display();
+        let aside = shown(aside);
         writeln!(
             out,
             "the cells in {path} are of another build of the program and run again; {aside} keeps them"

@@ -8,7 +8,7 @@ use super::experiment::RESULTS;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::report::{Site, site};
-use crate::support::text::plural;
+use crate::support::text::{plural, shown};
 
 /// Builds a web site of all finished runs: claims by paper, a page per run, times, comparisons.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<ExitCode> {
         return Err(Error::config(args.results.display(), message));
     }
     if n_runs > 0 {
-        writeln!(out, "{} in {}", plural(n_runs, "run"), directory.join("index.html").display())
+        writeln!(out, "{} in {}", plural(n_runs, "run"), shown(&directory.join("index.html")))
             .map_err(terminal)?;
     }
     for error in &omitted {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::experiment::{RESULTS, report, run_name, verdict, work};
-use crate::cli::{terminal, threads};
+use crate::cli::{terminal, thread_count, threads};
 use crate::config::{Plan, experiment_files, load};
 use crate::error::{Error, Result};
 use crate::experiment::cell_digest;
@@ -15,6 +15,7 @@ use crate::experiment::cost::{Cost, duration};
 use crate::experiment::run_directory::{RunDirectory, require_apart};
 use crate::experiment::shard::Shard;
 use crate::support::progress;
+use crate::support::text::shown;
 
 /// Runs all experiments, cheapest first, with an estimate of the time left; finished cells are
 /// kept.
@@ -35,7 +36,7 @@ pub struct ReproduceArgs {
     #[arg(long)]
     quick: bool,
     /// Number of threads; all cores if omitted. Results do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
     /// The directory of all runs.
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
@@ -93,7 +94,7 @@ fn tasks(args: &ReproduceArgs) -> Result<(Vec<Task>, Vec<String>)> {
         require_apart(&path, &plan, &[("the experiment file", &file)])?;
         match Cost::estimate(&plan) {
             Ok(cost) => tasks.push(Task { plan, path, seconds: cost.seconds }),
-            Err(error @ Error::Cell { .. }) => missing.push(format!("{}: {error}", file.display())),
+            Err(error @ Error::Cell { .. }) => missing.push(format!("{}: {error}", shown(&file))),
             Err(error) => return Err(error),
         }
         bar.inc(1);

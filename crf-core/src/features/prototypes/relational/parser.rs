@@ -11,6 +11,9 @@ const MAX_DEPTH: usize = 64;
 /// Upper limit of the numbers in a range.
 const MAX_NUMBERS: f64 = 1e6;
 
+/// Text that ends the label of a rule, unless the label is between back ticks.
+pub(crate) const LABEL_ENDS: [&str; 3] = ["∧", " and ", " for "];
+
 /// Parses a rule.
 pub(super) fn rule(text: &str) -> Result<Rule> {
     let mut parser = Parser { text, offset: 0, depth: 0 };
@@ -22,7 +25,7 @@ pub(super) fn rule(text: &str) -> Result<Rule> {
         if slot.replace(label).is_some() {
             return Err(parser.expected("one pattern for `y` and one for `y'`"));
         }
-        follows = parser.take("∧");
+        follows = parser.take("∧") || parser.take_word("and");
         if !follows {
             break;
         }
@@ -141,7 +144,11 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         let rest = self.rest();
-        let end = [rest.find('∧'), rest.find(" for ")].into_iter().flatten().min().unwrap_or(rest.len());
+        if rest.starts_with('`') {
+            return Ok(Some((is_before, self.word("a label")?.text)));
+        }
+        let ends = LABEL_ENDS.iter().filter_map(|end| rest.find(end));
+        let end = ends.min().unwrap_or(rest.len());
         let label = rest[..end].trim();
         if label.is_empty() {
             return Err(self.expected("a label, or a variable that stands for one"));

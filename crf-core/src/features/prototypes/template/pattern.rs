@@ -82,29 +82,48 @@ impl Pattern {
         Some(Pattern { text: text.to_owned(), from_start, to_end, steps })
     }
 
-    /// Range of the first match in `text`, as long as possible from its start.
+    /// Range of the first match in `text`, as long as possible from its start; linear in the text.
+    ///
+    /// All ways to match go along the text together (Thompson 1968). Of those that have come to the
+    /// same step only the one that began first matters.
     pub(in crate::features::prototypes) fn find(&self, text: &str) -> Option<Range<usize>> {
-        let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-        let starts = starts.take(if self.from_start { 1 } else { usize::MAX });
-        starts.into_iter().find_map(|start| Some(start..start + self.match_len(&self.steps, &text[start..])?))
+        let n = self.steps.len();
+        let mut began: Vec<Option<usize>> = vec![None; n + 1]; // by the number of steps done
+        let mut next = began.clone();
+        let mut found: Option<Range<usize>> = None;
+        let ends = text.char_indices().map(|(at, c)| (at, Some(c))).chain([(text.len(), None)]);
+        for (at, c) in ends {
+            if found.is_none() && (at == 0 || !self.from_start) {
+                began[0].get_or_insert(at);
+            }
+            for (k, (_, times)) in self.steps.iter().enumerate() {
+                if *times != Repeat::Once {
+                    let start = began[k];
+                    keep_first(&mut began[k + 1], start);
+                }
+            }
+            if let Some(start) = began[n].filter(|_| !self.to_end || c.is_none())
+                && found.as_ref().is_none_or(|found| start <= found.start)
+            {
+                found = Some(start..at);
+            }
+            let Some(c) = c else { break };
+            next.fill(None);
+            for (k, (one, times)) in self.steps.iter().enumerate() {
+                if one.allows(c) {
+                    let done = if *times == Repeat::AnyNumber { k } else { k + 1 };
+                    keep_first(&mut next[done], began[k]);
+                }
+            }
+            std::mem::swap(&mut began, &mut next);
+        }
+        found
     }
+}
 
-    /// Length of the match at the start of `text`; each step takes as many characters as possible
-    /// first.
-    fn match_len(&self, steps: &[(CharClass, Repeat)], text: &str) -> Option<usize> {
-        let Some((&(one, times), later)) = steps.split_first() else {
-            return (!self.to_end || text.is_empty()).then_some(0);
-        };
-        let most = match times {
-            Repeat::AnyNumber => usize::MAX,
-            _ => 1,
-        };
-        let ends = text.char_indices().take_while(|&(_, c)| one.allows(c)).take(most);
-        let ends: Vec<usize> = ends.map(|(at, c)| at + c.len_utf8()).collect();
-        let none = if times == Repeat::Once { None } else { Some(0) };
-        let mut lengths = none.into_iter().chain(ends).rev();
-        lengths.find_map(|length| Some(length + self.match_len(later, &text[length..])?))
-    }
+/// Keeps the smaller of two starts.
+fn keep_first(kept: &mut Option<usize>, other: Option<usize>) {
+    *kept = [*kept, other].into_iter().flatten().min();
 }
 
 impl CharClass {
@@ -131,6 +150,49 @@ impl CharClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crf_testing::cases;
+    use proptest::prelude::*;
+
+    /// Length of the match at the start of `text`: each step takes as many characters as possible
+    /// first, and steps back if the rest then fails.
+    fn match_len(pattern: &Pattern, steps: &[(CharClass, Repeat)], text: &str) -> Option<usize> {
+        let Some((&(one, times), later)) = steps.split_first() else {
+            return (!pattern.to_end || text.is_empty()).then_some(0);
+        };
+        let most = if times == Repeat::AnyNumber { usize::MAX } else { 1 };
+        let ends = text.char_indices().take_while(|&(_, c)| one.allows(c)).take(most);
+        let ends: Vec<usize> = ends.map(|(at, c)| at + c.len_utf8()).collect();
+        let none = if times == Repeat::Once { None } else { Some(0) };
+        let mut lengths = none.into_iter().chain(ends).rev();
+        lengths.find_map(|length| Some(length + match_len(pattern, later, &text[length..])?))
+    }
+
+    proptest! {
+        #![proptest_config(cases(2048))]
+
+        #[test]
+        fn patterns_match_as_if_each_way_was_tried(
+            steps in prop::collection::vec(("[ab.é]", prop_oneof![Just(""), Just("*"), Just("?")]), 0..6),
+            from_start: bool, to_end: bool, text in "[abé]{0,8}",
+        ) {
+            let steps: String = steps.iter().map(|(one, times)| format!("{one}{times}")).collect();
+            let ends = [if from_start { "^" } else { "" }, if to_end { "$" } else { "" }];
+            let pattern = Pattern::new(&[ends[0], &steps, ends[1]].concat()).expect("a pattern");
+            let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            let mut starts = starts.take(if from_start { 1 } else { usize::MAX });
+            let want = starts.find_map(|start| {
+                Some(start..start + match_len(&pattern, &pattern.steps, &text[start..])?)
+            });
+            prop_assert_eq!(pattern.find(&text), want, "{:?} in {}", pattern, text);
+        }
+    }
+
+    #[test]
+    fn patterns_with_many_stars_do_not_step_back() {
+        let pattern = Pattern::new(&("a*".repeat(30) + "b")).expect("a pattern");
+        assert_eq!(pattern.find(&"a".repeat(10_000)), None);
+        assert_eq!(pattern.find(&("a".repeat(10_000) + "b")), Some(0..10_001));
+    }
 
     #[test]
     fn patterns_match_as_documented() {

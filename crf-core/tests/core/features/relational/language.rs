@@ -376,3 +376,36 @@ fn sizes_are_known_before_anything_is_encoded() {
     let none = random(1, &[]);
     assert_eq!(features(list).fit(&none).unwrap().estimate(&none).unwrap().entries, 0);
 }
+
+#[test]
+fn and_ends_a_label_before_the_first_expression_as_between_others() {
+    let map = |rule: &str| {
+        let data = small();
+        let list = format!("[{{ transition = {{ type = 'relational', rules = [{rule:?}] }} }}]");
+        let map = features(&list).fit(&data).unwrap().candidates().unwrap();
+        (0..map.len()).map(|k| map.name(k)).collect::<Vec<_>>()
+    };
+    for (word, sign) in [
+        ("y=i and speed(i)<1 for i in robot", "y=i ∧ speed(i)<1 for i in robot"),
+        ("y'=i and y=j and dist(i, j)<1 for i, j in robot", "y'=i ∧ y=j ∧ dist(i, j)<1 for i, j in robot"),
+        ("y=`robot1` and robot1.x and robot1.y", "y=robot1 ∧ robot1.x ∧ robot1.y"),
+    ] {
+        assert_eq!(map(word), map(sign), "{word}");
+    }
+}
+
+#[test]
+fn labels_with_words_of_the_language_are_printed_so_that_they_can_be_read() {
+    let schema = Schema::chain(vec![real("x")], Alphabet::new(["salt and pepper", "a ∧ b"])).unwrap();
+    let mut data = DatasetBuilder::new(Arc::new(schema));
+    data.push(&[Value::Real(1.0)], Some(0)).unwrap();
+    data.end_chain().unwrap();
+    let data = data.finish();
+    let names = |list: &str| {
+        let map = features(list).fit(&data).unwrap().candidates().unwrap();
+        (0..map.len()).map(|k| map.name(k)).collect::<Vec<_>>()
+    };
+    let printed = names("[{ state = 'value' }]");
+    assert_eq!(printed, ["y=`salt and pepper` ∧ x", "y=`a ∧ b` ∧ x"]);
+    assert_eq!(names(&format!("[{{ state = {{ type = 'relational', rules = {printed:?} }} }}]")), printed);
+}
