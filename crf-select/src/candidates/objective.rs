@@ -207,8 +207,12 @@ impl CostFunction for Restricted<'_> {
         self.penalised.l2()
     }
 
-    fn n_items(&self) -> Option<usize> {
+    fn n_items(&self) -> usize {
         self.penalised.n_items()
+    }
+
+    fn n_positions(&self) -> f64 {
+        self.penalised.n_positions()
     }
 
     fn work(&self) -> usize {
