@@ -26,8 +26,6 @@ pub(crate) struct TableFacts {
     pub(crate) spread: f64,
     /// True if an entry is −∞.
     pub(crate) forbids: bool,
-    /// True if an entry is NaN or +∞.
-    pub(crate) is_bad: bool,
 }
 
 impl TableFacts {
@@ -37,14 +35,8 @@ impl TableFacts {
             max: if max == f64::NEG_INFINITY { 0.0 } else { max },
             spread,
             forbids: table.contains(&f64::NEG_INFINITY),
-            is_bad: table.iter().any(is_bad),
         }
     }
-}
-
-/// True for NaN and +∞, which are no potentials.
-fn is_bad(x: &f64) -> bool {
-    x.is_nan() || *x == f64::INFINITY
 }
 
 /// Largest of some potentials, and how far the smallest finite one lies below it.
@@ -59,6 +51,7 @@ fn extent(potentials: &[f64]) -> (f64, f64) {
 pub(crate) struct AllTableFacts {
     version: TableVersion,
     facts: Vec<TableFacts>, // [tables]
+    largest: f64,           // of all |max| and spreads
 }
 
 impl AllTableFacts {
@@ -69,6 +62,8 @@ impl AllTableFacts {
             self.version = tables.version;
             self.facts.clear();
             self.facts.extend(tables.starts.windows(2).map(|k| TableFacts::of(&tables.values[k[0]..k[1]])));
+            let sizes = self.facts.iter().map(|facts| f64::max(facts.max.abs(), facts.spread));
+            self.largest = sizes.fold(0.0, f64::max);
         }
         is_new
     }
@@ -79,8 +74,13 @@ impl AllTableFacts {
         &self.facts[tables.of_edge.table(e)]
     }
 
+    /// Largest absolute value of a maximum, or distance of a finite entry from one, in any table.
+    pub(crate) fn largest(&self) -> f64 {
+        self.largest
+    }
+
     /// Facts about all tables.
-    pub(crate) fn all(&self) -> &[TableFacts] {
+    fn all(&self) -> &[TableFacts] {
         &self.facts
     }
 }
@@ -116,6 +116,7 @@ impl ShiftMemory {
     /// added, and `Infeasible` if arc consistency shows that no labelling is possible.
     pub(crate) fn shift<'a>(&'a mut self, p: &'a Potentials<'_>) -> Result<Shifted<'a>> {
         let ShiftMemory { node, tables: shifted_tables, facts, version, possible } = self;
+        p.check_finite()?;
         let (shape, tables) = (p.shape(), *p.tables());
         if facts.update(&tables) {
             shifted_tables.clear();
@@ -126,9 +127,6 @@ impl ShiftMemory {
             *version = TableVersion::of(shifted_tables);
         }
         let facts = &*facts;
-        if p.node().iter().any(is_bad) || (0..shape.n_edges()).any(|e| facts.of(&tables, e).is_bad) {
-            return Err(impossible(p));
-        }
         node.clear();
         node.extend_from_slice(p.node());
         let (mut forbids_pairs, mut table_spread, mut height) = (false, 0.0, CompensatedSum::default());
@@ -190,5 +188,48 @@ impl Shifted<'_> {
     pub(crate) fn couples(&self, e: usize) -> bool {
         let facts = self.facts.of(self.p.tables(), e);
         facts.spread > 0.0 || facts.forbids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crf_core::{Graph, OwnedPotentials, Seed};
+
+    #[test]
+    fn tables_are_read_once_for_each_version_and_not_for_each_sequence() {
+        let mut x = OwnedPotentials::random(5, 2, 1.0, &Seed::new(1));
+        let mut facts = AllTableFacts::default();
+        let p = x.view();
+        let n_readings = (0..100).filter(|_| facts.update(p.tables())).count();
+        assert_eq!(n_readings, 1);
+        assert!(facts.update(x.view().tables()), "another version");
+    }
+
+    #[test]
+    fn the_height_is_the_sum_of_all_maxima() {
+        let graph = Graph::bare(vec![2, 3], [(0, 1)]).unwrap();
+        let node = vec![1e17, 1e17 - 32.0, 0.5, f64::NEG_INFINITY, 0.25];
+        let table = [[-1e17, -1e17, -1e17 - 16.0, -1e17, -1e17, -1e17]];
+        let mut x = OwnedPotentials::graph(graph, node, &table, vec![]).unwrap();
+        let (p, mut memory) = (x.view(), ShiftMemory::default());
+        let shifted = memory.shift(&p).unwrap();
+        assert_eq!(shifted.p.node(), [0.0, -32.0, 0.0, f64::NEG_INFINITY, -0.25]);
+        assert_eq!(shifted.p.tables().of(0), [0.0, 0.0, -16.0, 0.0, 0.0, 0.0]);
+        assert_eq!((shifted.height.value(), shifted.log_z(0.25).unwrap()), (0.5, 0.75));
+        assert!(shifted.forbids && !shifted.forbids_pairs(0) && shifted.couples(0));
+        assert_eq!(shifted.table_spread, 16.0);
+    }
+
+    #[test]
+    fn a_label_without_support_does_not_set_the_maximum() {
+        let no = f64::NEG_INFINITY;
+        let graph = Graph::bare(vec![2, 2], [(1, 0)]).unwrap();
+        let mut x =
+            OwnedPotentials::graph(graph, vec![0.0, no, 1e17, 0.5], &[[no, 0.0, 0.0, 0.0]], vec![]).unwrap();
+        let (p, mut memory) = (x.view(), ShiftMemory::default());
+        let shifted = memory.shift(&p).unwrap();
+        assert_eq!(shifted.p.node(), [0.0, no, no, 0.0]);
+        assert_eq!(shifted.height.value(), 0.5);
     }
 }

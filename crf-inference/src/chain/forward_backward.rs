@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, Decoded, EdgeBeliefs, Inference, KBest, Label, Labelling, LogZ, Marginals, Potentials, Result,
-    Rng, Sampler, Scratch, Shape, require,
+    Beliefs, Convergence, Decoded, EdgeBeliefs, Inference, KBest, Label, Labelling, LogZ, Marginals,
+    MessagePassing, Messages, Potentials, Result, Rng, Sampler, Scratch, Shape, require,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::chain::lattice::{Lattice, chain_size};
 use crate::chain::{k_best, scaled, viterbi};
 use crate::errors::{finite_log_z, impossible};
+use crate::graph::messages::passing::{Memory, Passing};
 
 /// Forward-backward and Viterbi: exact inference on chains.
 ///
 /// Computes marginals, log Z, the best labelling and draws in O(T·L²) for T positions and L labels,
-/// and the n best labellings in O(T·L²·n). The recursions are those of Rabiner (1989) in the
+/// and the n best labellings in O(T·L²·n); passes messages, step by step. The recursions are those of Rabiner (1989) in the
 /// probability domain, with each step scaled to sum to one, and those of Vail (2008), §2.5, in the
 /// log domain. With a beam of B labels, Viterbi takes O(T·B·L) and is approximate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,6 +71,10 @@ impl Inference for ForwardBackward {
         Some(self)
     }
 
+    fn as_message_passing(&self) -> Option<&dyn MessagePassing> {
+        Some(self)
+    }
+
     fn as_marginals(&self) -> Option<&dyn Marginals> {
         Some(self)
     }
@@ -91,6 +96,22 @@ impl Marginals for ForwardBackward {
             (0..len.saturating_sub(1)).for_each(|e| out.edge.put(p, e, lattice.edge_marginals(p, e)));
         }
         Ok(LogZ::exact(lattice.log_z()))
+    }
+}
+
+impl MessagePassing for ForwardBackward {
+    /// After as many sweeps as the chain has positions, λ to the right are the forward vectors and μ
+    /// from the right the backward vectors, each divided by its sum.
+    fn pass(
+        &self,
+        p: &Potentials<'_>,
+        sweeps: u32,
+        messages: &mut Messages,
+        scratch: &mut Scratch,
+    ) -> Result<Convergence> {
+        chain_size(&p.shape())?;
+        let memory: &mut Memory = scratch.get();
+        Passing::default().pass(&memory.shift.shift(p)?, sweeps, messages, &mut memory.workspace)
     }
 }
 

@@ -98,7 +98,7 @@ fn drop_outliers(
     }
     for e in 0..len - 1 {
         let table = facts.of(p.tables(), e);
-        if table.forbids || table.is_bad {
+        if table.forbids {
             return false;
         }
         spread = f64::max(spread, table.spread);

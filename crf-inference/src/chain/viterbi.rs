@@ -47,11 +47,10 @@ pub(super) fn decode(
     if len > 1 {
         facts.update(p.tables());
     }
-    // A table that the sequence does not use costs no more than time.
-    let is_large = |x: f64| !(x.abs() <= LARGE || x == f64::NEG_INFINITY);
-    let has_large_table = len > 1
-        && facts.all().iter().any(|facts| facts.is_bad || is_large(facts.max) || is_large(facts.spread));
-    if !has_large_table && !dispatch(AnyLarge(p.node())) {
+    // A large table that the sequence does not use costs no more than time.
+    let is_large = (len > 1 && (facts.largest() > LARGE || p.tables().version.may_be_bad()))
+        || dispatch(AnyLarge(p.node()));
+    if !is_large {
         dispatch(Forward { p, len, l: n_labels, beam, best, sorted, lowered: false });
         return Ok(trace_back(p, len, n_labels, best, labels).then(|| p.score(labels)));
     }

@@ -4,7 +4,7 @@ use crf_core::{
     Beliefs, EdgeBeliefs, Error, Graph, Inference, MessagePassing as _, Messages, OwnedPotentials,
     Potentials, Scratch, Seed, Stop,
 };
-use crf_inference::{BeliefPropagation, MessageSchedule, TreeReweighted};
+use crf_inference::{BeliefPropagation, ForwardBackward, MessageSchedule, TreeReweighted};
 use crf_testing::cases;
 use crf_testing::graphs::{GraphForm, HOLES, MODERATE, STRONG, ask, distance, graphs, grid};
 use proptest::prelude::*;
@@ -80,6 +80,61 @@ proptest! {
             prop_assert!(distance(&posteriors, &want.node) < 1e-6);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// λ to the right are the forward vectors, μ from the right the backward vectors.
+    #[test]
+    fn messages_of_forward_backward_are_its_vectors(
+        len in 1..20_usize, labels in 1..6_usize, scale in 0.1..30.0, seed in any::<u64>(), hole in any::<bool>(),
+    ) {
+        let mut x = OwnedPotentials::random(len, labels, scale, &Seed::new(seed));
+        if hole && labels > 1 {
+            x.tables[1] = f64::NEG_INFINITY;
+        }
+        let p = x.view();
+        let with = ForwardBackward::default();
+        let passing = with.as_message_passing().unwrap();
+        let (mut messages, mut scratch) = (Messages::default(), Scratch::new());
+        passing.pass(&p, len as u32, &mut messages, &mut scratch).unwrap();
+        let shape = p.shape();
+        let (entry, node) = (|x: usize, y: usize| p.tables().of(0)[x * labels + y], |t: usize, y: usize| p.node()[t * labels + y]);
+        // Labels are summed in the domain of numbers, which these potentials stay within.
+        let mut alpha = normalised((0..labels).map(|y| node(0, y).exp()).collect());
+        for t in 0..len - 1 {
+            let lambda = &messages.lambda[shape.message_offset(t + 1) - labels..shape.message_offset(t + 1)];
+            prop_assert!(distance(lambda, &alpha) < 1e-9, "{t}: {lambda:?} {alpha:?}");
+            let next = (0..labels).map(|y| {
+                let sum: f64 = (0..labels).map(|x| alpha[x] * entry(x, y).exp()).sum();
+                sum * node(t + 1, y).exp()
+            });
+            alpha = normalised(next.collect());
+        }
+        let mut beta = vec![1.0 / labels as f64; labels];
+        for t in (0..len - 1).rev() {
+            let now = (0..labels).map(|x| (0..labels).map(|y| (entry(x, y) + node(t + 1, y)).exp() * beta[y]).sum());
+            beta = normalised(now.collect());
+            let mu = &messages.mu[shape.message_offset(t + 1) - labels..shape.message_offset(t + 1)];
+            prop_assert!(distance(mu, &beta) < 1e-9, "{t}: {mu:?} {beta:?}");
+        }
+        let marginals = ask(&with, &mut x).unwrap().node;
+        let p = x.view();
+        for t in 0..len {
+            let own = &marginals[t * labels..(t + 1) * labels];
+            prop_assert!(distance(&posterior(&p, &messages, t), own) < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn forward_backward_passes_no_messages_on_graphs() {
+    let mut x = OwnedPotentials::graph(grid(3, 2), vec![0.0; 18], &[[0.0; 4]], vec![]).unwrap();
+    let with = ForwardBackward::default();
+    let passing = with.as_message_passing().unwrap();
+    let error = passing.pass(&x.view(), 1, &mut Messages::default(), &mut Scratch::new()).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
 }
 
 #[test]

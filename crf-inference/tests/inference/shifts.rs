@@ -1,7 +1,10 @@
 //! Large potentials: what is added to a node or a table adds to log Z and changes nothing else, and
 //! an absurd number matters where it stands only.
 
-use crf_core::{Beliefs, Bound, EdgeBeliefs, Error, Graph, Inference, Label, OwnedPotentials, Scratch, Seed};
+use crf_core::{
+    Beliefs, Bound, EdgeBeliefs, EdgeTables, Error, Graph, Inference, Label, OwnedPotentials, Potentials,
+    Scratch, Seed, Shape, TableVersion, Tables,
+};
 use crf_inference::{Domain, Enumeration, ForwardBackward, JunctionTree};
 use crf_testing::graphs::{Answers, any_form, ask, distance, for_graphs, graphs};
 use crf_testing::{cases, close};
@@ -271,6 +274,40 @@ fn a_sum_that_overflows_is_not_called_exact_or_infeasible() {
                 assert!(matches!(answer, Err(Error::NotFinite(_))), "{with:?}: {answer:?}");
             }
         }
+    }
+}
+
+/// Two sets of tables of one version should be equal. Here they are not, where no edge uses them: an
+/// inference that reads the tables of other sequences would find numbers that it cannot take.
+#[test]
+fn no_inference_reads_the_tables_of_other_sequences() {
+    let (starts, of_edge) = ([0, 4, 8, 12, 16], [0, 2, 0]);
+    let table = |seed| OwnedPotentials::random(2, 2, 1.0, &Seed::new(seed)).tables;
+    let clean: Vec<f64> = (0..4).flat_map(table).collect();
+    let mut foul = clean.clone();
+    foul[4..8].copy_from_slice(&[f64::NAN, f64::INFINITY, NO, 1e308]);
+    foul[12..].copy_from_slice(&[1e300, -1e300, NO, NO]);
+    let version = TableVersion::of(&clean);
+    let graph = Graph::bare(vec![2; 4], [(0, 1), (1, 2), (2, 3)]).unwrap();
+    let shapes = [Shape::Graph(&graph), Shape::Chain { len: 4, labels: 2 }];
+    for with in on_chains() {
+        let Some(&shape) = shapes.iter().find(|shape| with.supports(shape).is_ok()) else { continue };
+        let mut scratch = Scratch::new();
+        let answers = [&clean, &foul].map(|values| {
+            let mut node = [0.5, 0.0, 0.0, 1.0, 0.25, 0.0, 0.0, 0.75];
+            let of_edge = EdgeTables::Each(&of_edge);
+            let tables = Tables { values, starts: &starts, of_edge, relations: &[], version };
+            let p = Potentials::new(shape, &mut node, tables).unwrap();
+            let mut labels = [0; 4];
+            let decoded = with.decode(&p, &mut labels, &mut scratch).unwrap();
+            let mut beliefs = [0.0; 8];
+            let log_z = with.as_marginals().map(|with| {
+                let mut out = Beliefs { node: &mut beliefs, edge: EdgeBeliefs::None };
+                with.marginals(&p, &mut out, &mut scratch).unwrap()
+            });
+            (decoded, labels, log_z, beliefs)
+        });
+        assert_eq!(answers[0], answers[1], "{with:?}");
     }
 }
 

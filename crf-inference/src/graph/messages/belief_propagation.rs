@@ -34,12 +34,8 @@ pub struct BeliefPropagation {
 
 impl Default for BeliefPropagation {
     fn default() -> Self {
-        BeliefPropagation {
-            schedule: MessageSchedule::Sequential,
-            damping: 0.0,
-            tolerance: 1e-9,
-            max_sweeps: 1000,
-        }
+        let Plan { schedule, damping, tolerance, max_sweeps } = Plan::default();
+        BeliefPropagation { schedule, damping, tolerance, max_sweeps }
     }
 }
 

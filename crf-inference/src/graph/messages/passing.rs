@@ -34,7 +34,7 @@ pub(crate) struct Workspace {
 }
 
 /// Message passing with given settings on one instance, or on any instance if `rho` is empty.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Passing<'a> {
     pub(crate) plan: Plan,
     /// Edge appearance probabilities; empty if all are 1. `[edges]`

@@ -28,6 +28,12 @@ pub(crate) struct Plan {
     pub(crate) max_sweeps: u32,
 }
 
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { schedule: MessageSchedule::Sequential, damping: 0.0, tolerance: 1e-9, max_sweeps: 1000 }
+    }
+}
+
 impl Plan {
     /// Rejects settings out of range.
     pub(crate) fn check(&self) -> Result<()> {

@@ -304,10 +304,21 @@ fn an_inference_without_messages_is_refused() {
     let draw = Draw { sequences: 2, length: 5, labels: 2, unlabelled: 0, seed: 1 };
     let [tied, local] = [FEATURES, LOCAL].map(|features| Encoded::new(features, data(&draw)));
     let veb = VirtualEvidenceBoosting::default();
-    let error = quiet(1, |run| veb.fit(&tied.problem(&INFERENCE), run)).unwrap_err();
+    let silent = JunctionTree::default();
+    let error = quiet(1, |run| veb.fit(&tied.problem(&silent), run)).unwrap_err();
     assert!(
         matches!(error, Error::Unsupported { .. }) && error.to_string().contains("belief-propagation"),
         "{error}"
     );
-    assert!(quiet(1, |run| veb.fit(&local.problem(&INFERENCE), run)).is_ok());
+    assert!(quiet(1, |run| veb.fit(&local.problem(&silent), run)).is_ok());
+}
+
+#[test]
+fn the_default_inference_of_chains_trains_the_model_of_belief_propagation() {
+    let draw = Draw { sequences: 20, length: 12, labels: 3, unlabelled: 0, seed: 4 };
+    let encoded = Encoded::new(FEATURES, data(&draw));
+    let veb = VirtualEvidenceBoosting { rounds: 8, ..VirtualEvidenceBoosting::default() };
+    let [default, bp] = [&INFERENCE as &dyn Inference, &BeliefPropagation::default()]
+        .map(|inference| text(&quiet(1, |run| veb.fit(&encoded.problem(inference), run)).unwrap()));
+    assert_eq!(default, bp);
 }
