@@ -13,8 +13,8 @@ const MOST_SPELT: f64 = 1e7;
 const SPELT_BYTES: f64 = 128.0;
 const PLAIN_BYTES: f64 = 8.0;
 
-/// Rejects a prototype that would make `n` functions, before it makes them; `plain` functions are not
-/// spelt until a name is asked for.
+/// Rejects a prototype that would make `n` functions, before it makes them; `plain` functions are
+/// not spelt until a name is asked for.
 pub(super) fn require_functions(tag: &str, n: f64, plain: bool) -> Result<()> {
     let (most, bytes) = if plain { (f64::from(u32::MAX), PLAIN_BYTES) } else { (MOST_SPELT, SPELT_BYTES) };
     if n > most {
