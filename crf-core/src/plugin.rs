@@ -113,8 +113,8 @@ pub fn name_or<'de, D: Deserializer<'de>, T: NameOr<'de>>(deserializer: D) -> Re
 
 /// Upper limit of the plugins within each other.
 ///
-/// Every level of reading and fitting takes some stack: a thread of 2 MB holds about 50 of them in a
-/// binary format. What can be trained can then be stored and read again.
+/// Every level of reading and fitting takes some stack: a thread of 2 MB holds about 50 of them in
+/// a binary format. What can be trained can then be stored and read again.
 const MAX_DEPTH: u32 = 16;
 
 thread_local! {
@@ -131,7 +131,8 @@ impl Drop for Level {
     }
 }
 
-/// Calls `f` for a plugin within another one, or returns an error if too many are within each other.
+/// Calls `f` for a plugin within another one, or returns an error if too many are within each
+/// other.
 pub(crate) fn one_deeper<R>(f: impl FnOnce() -> R) -> Result<R> {
     if DEPTH.get() >= MAX_DEPTH {
         return Err(Error::data(format!("more than {MAX_DEPTH} plugins within each other")));
@@ -143,8 +144,8 @@ pub(crate) fn one_deeper<R>(f: impl FnOnce() -> R) -> Result<R> {
     Ok(result)
 }
 
-/// Reads the stored form of something that may be within another of its kind, such as a model within
-/// a model; too many within each other are an error.
+/// Reads the stored form of something that may be within another of its kind, such as a model
+/// within a model; too many within each other are an error.
 pub fn nested<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     one_deeper(|| T::deserialize(deserializer)).map_err(D::Error::custom)?
 }

@@ -137,6 +137,9 @@ fn run_method(
 ) -> crf_core::Result<Cell> {
     let CellTask { name, method, .. } = task;
     let mut seconds = Seconds { data: data.seconds, ..Seconds::default() };
+    for metric in experiment.metrics.iter().chain(&experiment.path) {
+        metric.check_labels(data.train.schema())?;
+    }
     let clock = Instant::now();
     let features = method.fit_features(&data.train)?;
     let forbidden = method.forbidden(features.schema())?;

@@ -135,6 +135,7 @@ fn score(
     holdout: Option<Arc<Dataset>>,
     by: &dyn Metric,
 ) -> Result<f64> {
+    by.check_labels(data.schema())?;
     let others: Vec<usize> = (0..data.len()).filter(|i| fold.binary_search(i).is_err()).collect();
     let config = Training::read(config).map_err(Error::format("config"))?;
     let mut seconds = Seconds::default();

@@ -70,8 +70,8 @@ metric!(
 );
 
 metric!(
-    /// Sequence accuracy: the fraction of sequences without a wrong label. Sequences without a known
-    /// label do not count.
+    /// Sequence accuracy: the fraction of sequences without a wrong label. Sequences without a
+    /// known label do not count.
     SequenceAccuracy, "sequence-accuracy", "sequence_accuracy", higher = true, |context| {
         let mut clean = 0.0;
         let mut all = 0.0;

@@ -9,19 +9,19 @@ use crate::plugin::{nested, one_deeper};
 
 /// Upper limit of the functions whose names are spelt to know them.
 const MOST_SPELT: f64 = 1e7;
-/// Approximate bytes of a function with its name.
-const BYTES: f64 = 128.0;
+/// Approximate bytes of a function whose name is spelt, and of another one.
+const SPELT_BYTES: f64 = 128.0;
+const PLAIN_BYTES: f64 = 8.0;
 
-/// Rejects a prototype that would make `n` functions, before it makes them; `plain` functions are not
-/// spelt until a name is asked for.
+/// Rejects a prototype that would make `n` functions, before it makes them; `plain` functions are
+/// not spelt until a name is asked for.
 pub(super) fn require_functions(tag: &str, n: f64, plain: bool) -> Result<()> {
-    let most = if plain { f64::from(u32::MAX) } else { MOST_SPELT };
+    let (most, bytes) = if plain { (f64::from(u32::MAX), PLAIN_BYTES) } else { (MOST_SPELT, SPELT_BYTES) };
     if n > most {
         let message = format!("`{tag}` would make {n} functions of what is in it, more than {most}");
         return Err(Error::data(format!("{message}; put fewer or smaller prototypes within each other")));
     }
-    let bytes = n * if plain { f64::from(u64::BITS / 8) } else { BYTES };
-    require_memory(bytes, &format!("`{tag}` of {n} functions"), "use fewer or smaller prototypes")
+    require_memory(n * bytes, &format!("`{tag}` of {n} functions"), "use fewer or smaller prototypes")
 }
 
 /// Fitted prototype inside another one.

@@ -86,7 +86,7 @@ impl Prototype for Threshold {
     }
 }
 
-/// Value at the fraction `k / of` of `n` ascending values, given those that are not zero, ascending.
+/// Value at the fraction `k / of` of `n` ascending values, given those that are not zero.
 fn quantile(non_zeros: &[f64], n: usize, k: usize, of: usize) -> Option<f64> {
     let at = (k as u128 * n as u128 / of as u128) as usize;
     let negative = non_zeros.partition_point(|&value| value < 0.0);
@@ -122,7 +122,7 @@ struct Fitted {
 }
 
 impl Fitted {
-    /// Calls `f` with every test of function `g`: true if it is for values above, and the threshold.
+    /// Calls `f` with every test of function `g`: true if for values above, and the threshold.
     fn tests_of(&self, g: usize, mut f: impl FnMut(bool, f64)) {
         for &at in &self.thresholds[g] {
             if self.test != Side::Below {
