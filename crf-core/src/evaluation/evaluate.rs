@@ -11,6 +11,7 @@ use crate::inference::answers::{Bound, LogZ};
 use crate::inference::potentials::Potentials;
 use crate::inference::scratch::Scratch;
 use crate::learning::learner::{Problem, bind_under};
+use crate::memory::require_memory;
 use crate::models::constraints::Forbidden;
 use crate::models::model::Model;
 
@@ -106,6 +107,18 @@ pub(crate) fn evaluate_under(
     decode.check(inference)?;
     let bound = bind_under(forbidden, model, encoded)?;
     let is_scored = inference.as_marginals().is_some();
+    if is_scored {
+        let data = encoded.data();
+        let n_labels = |i| data.shape(i).node_offset(data.shape(i).n_nodes());
+        let n = (0..data.len()).map(n_labels).sum::<usize>();
+        // They are collected sequence by sequence, then joined.
+        let bytes = 2.0 * size_of::<f64>() as f64 * n as f64;
+        require_memory(
+            bytes,
+            &format!("the {n} probabilities of all labels"),
+            "evaluate fewer sequences at once",
+        )?;
+    }
     let answers = for_each_sequence(&*bound, encoded, inference, |i, p, scratch| {
         let viterbi_labels =
             (decode == Decode::Viterbi).then(|| viterbi(inference, p, scratch)).transpose()?;

@@ -134,6 +134,8 @@ pub enum Stop {
     Holdout,
     /// The observer asked to stop.
     Observer,
+    /// The mean of the objective over the last epochs hardly fell; the best weights were kept.
+    Wavering,
 }
 
 impl fmt::Display for Stop {
@@ -147,6 +149,7 @@ impl fmt::Display for Stop {
             Stop::Diverging => "diverging: the data are separable and nothing penalises large weights",
             Stop::Holdout => "the loss on the validation data no longer fell",
             Stop::Observer => "stopped by the observer",
+            Stop::Wavering => "the mean objective of the last epochs hardly fell; the best weights are kept",
         })
     }
 }

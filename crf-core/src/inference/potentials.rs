@@ -302,10 +302,8 @@ impl OwnedPotentials {
         let tables = tables.iter().flat_map(|table| table.as_ref()).copied().collect();
         let shape = OwnedShape::Graph(graph);
         let mut owned = OwnedPotentials { shape, node, tables, of_edge, starts, relations };
-        match owned.try_view()?.find_bad() {
-            Some(bad) => Err(Error::NotFinite(bad)),
-            None => Ok(owned),
-        }
+        owned.try_view()?.check_finite()?;
+        Ok(owned)
     }
 
     /// Graph of the instance.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crf_core::{
     Alphabet, Edge, Graph, Label, NodeKind, Relation, Result, Rng, Schema, Seed, Source, Splits, Value,
-    require,
+    require, require_memory,
 };
 use rand::RngExt as _;
 use rand_distr::{Bernoulli, Distribution as _, Normal};
@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
+use crate::checks::count;
 use crate::generators::support::draws::{coin, indicator, noise};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
@@ -115,7 +116,8 @@ contexts = 3
 #[typetag::serde(name = "coupled-chains")]
 impl Source for CoupledChains {
     fn check(&self) -> Result<()> {
-        require(self.contexts >= 2, "contexts", "at least 2", self.contexts)?;
+        count("contexts", 2, self.contexts)?;
+        count("states", 2, self.states)?;
         require(self.states >= self.contexts, "states", "at least as many as `contexts`", self.states)?;
         self.distribution()?;
         self.sizes().check()
@@ -125,6 +127,13 @@ impl Source for CoupledChains {
         self.check()?;
         let distribution = self.distribution()?;
         let schema = Arc::new(self.schema()?);
+        // A sequence is drawn whole; states and contexts are nodes of their own.
+        let bytes_of_step = 32.0 * (self.states + self.contexts) as f64 + 200.0;
+        require_memory(
+            self.sizes().longest() as f64 * bytes_of_step,
+            "a drawn sequence",
+            "use shorter ones",
+        )?;
         self.sizes().draw(&schema, seed, |_, length, rng, out| {
             let mut labels = Vec::with_capacity(length);
             let mut observed = Vec::with_capacity(length);

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
+use crate::checks::count;
 use crate::generators::support::draws::{binary_labels, indicator, sign};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
@@ -110,7 +111,7 @@ impl Source for HiddenTransformation {
         self.truth.check()?;
         let bounded = self.strength > 0.0 && self.strength <= 20.0;
         require(bounded, "strength", "above 0 and at most 20", self.strength)?;
-        require(self.channels >= 1, "channels", "at least 1", self.channels)?;
+        count("channels", 1, self.channels)?;
         LabelChain::new("stay", self.stay, 2)?;
         self.sizes().check()
     }

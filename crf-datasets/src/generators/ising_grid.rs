@@ -5,7 +5,7 @@ use rand::RngExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::generators::support::grid::{Grid, Potts};
+use crate::generators::support::grid::{Grid, Potts, check_sweeps};
 
 /// Ising grids with random fields and couplings, on which inference is easy or hard (Wainwright et
 /// al. 2005).
@@ -92,7 +92,7 @@ test = 5
 impl Source for IsingGrid {
     fn check(&self) -> Result<()> {
         self.grid().check()?;
-        require(self.sweeps > 0, "sweeps", "at least 1", self.sweeps)?;
+        check_sweeps(self.sweeps)?;
         for (key, strength) in [("field", self.field), ("coupling", self.coupling)] {
             require((0.0..=100.0).contains(&strength), key, "between 0 and 100", strength)?;
         }
@@ -106,7 +106,7 @@ impl Source for IsingGrid {
         let channel = |name: &str| Channel { name: name.into(), kind: ChannelKind::Real };
         let channels = ["field", "right", "down"].map(channel).to_vec();
         let schema = Arc::new(Grid::schema(channels, Alphabet::new(["minus", "plus"]))?);
-        let edges = grid.edges();
+        let edges = grid.edges(2)?;
         let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
         grid.sizes().draw(&schema, seed, |_, _, rng, out| {
             let mut between = |low: f64, high: f64| low + (high - low) * rng.random::<f64>();

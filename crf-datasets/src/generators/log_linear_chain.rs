@@ -1,13 +1,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crf_core::{Error, Label, Result, Rng, Schema, Seed, Source, Splits, Value, require};
+use crf_core::{Error, Label, Result, Rng, Schema, Seed, Source, Splits, Value, require_memory};
 use rand::RngExt as _;
 use rand_distr::{Distribution as _, Normal, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
+use crate::checks::count;
 use crate::generators::support::draws::draw_by_score;
 use crate::generators::support::splits::{Size, SplitSizes};
 use crate::labels::numbered;
@@ -77,8 +78,8 @@ crf_core::plugin!("source", LogLinearChain, "log-linear-chain", example = r#"obs
 #[typetag::serde(name = "log-linear-chain")]
 impl Source for LogLinearChain {
     fn check(&self) -> Result<()> {
-        require(self.labels >= 2, "labels", "at least 2", self.labels)?;
-        require(self.channels >= 1, "channels", "at least 1", self.channels)?;
+        count("labels", 2, self.labels)?;
+        count("channels", 1, self.channels)?;
         self.weight_distribution()?;
         self.sizes().check()
     }
@@ -87,6 +88,9 @@ impl Source for LogLinearChain {
         self.check()?;
         let channels = real((0..self.channels).map(|g| format!("x{g}")));
         let schema = Schema::chain(channels, numbered(self.labels))?;
+        // A sequence is drawn whole, with a score for each label.
+        let bytes = 8.0 * self.sizes().longest() as f64 * (self.labels + self.channels) as f64;
+        require_memory(bytes, "a drawn sequence", "use shorter ones")?;
         let true_weights = self.true_weights()?;
         let mut values = Vec::with_capacity(self.channels);
         self.sizes().draw(&Arc::new(schema), seed, |_, length, rng, out| {
@@ -126,6 +130,8 @@ impl LogLinearChain {
 
     fn true_weights(&self) -> Result<TrueWeights> {
         let normal = self.weight_distribution()?;
+        let n_weights = self.labels as f64 * (self.labels + self.channels) as f64;
+        require_memory(8.0 * n_weights, "the true weights", "use fewer labels or channels")?;
         let mut rng = Seed::new(self.model).child("log-linear-chain").rng();
         let mut draw = |n: usize| (0..n).map(|_| normal.sample(&mut rng)).collect::<Vec<f64>>();
         let mut state = draw(self.channels * self.labels);

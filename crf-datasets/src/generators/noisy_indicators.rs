@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use crf_core::{Result, Schema, Seed, Source, Splits, Value, require};
+use crf_core::{Result, Schema, Seed, Source, Splits, Value};
 use rand_distr::Distribution as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
+use crate::checks::count;
 use crate::generators::support::draws::{indicator, noise};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
@@ -65,7 +66,7 @@ crf_core::plugin!("source", NoisyIndicators, "noisy-indicators", example = "stay
 #[typetag::serde(name = "noisy-indicators")]
 impl Source for NoisyIndicators {
     fn check(&self) -> Result<()> {
-        require(self.labels >= 2, "labels", "at least 2", self.labels)?;
+        count("labels", 2, self.labels)?;
         LabelChain::new("stay", self.stay, self.labels)?;
         noise(self.noise)?;
         self.sizes().check()

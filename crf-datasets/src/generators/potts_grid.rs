@@ -5,8 +5,9 @@ use rand_distr::Distribution as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::checks::count;
 use crate::generators::support::draws::noise;
-use crate::generators::support::grid::{Grid, Potts};
+use crate::generators::support::grid::{Grid, Potts, check_sweeps};
 use crate::labels::numbered;
 
 /// Noisy images of smooth label fields: a Potts model on a grid (Geman & Geman 1984).
@@ -79,8 +80,8 @@ columns = 16
 impl Source for PottsGrid {
     fn check(&self) -> Result<()> {
         self.grid().check()?;
-        require(self.sweeps > 0, "sweeps", "at least 1", self.sweeps)?;
-        require(self.labels >= 2, "labels", "at least 2", self.labels)?;
+        check_sweeps(self.sweeps)?;
+        count("labels", 2, self.labels)?;
         let range = "a number between -100 and 100";
         require(self.coupling.abs() <= 100.0, "coupling", range, self.coupling)?;
         noise(self.noise).map(drop)
@@ -91,7 +92,7 @@ impl Source for PottsGrid {
         let channels = vec![Channel { name: "brightness".into(), kind: ChannelKind::Real }];
         let noise = noise(self.noise)?;
         let schema = Arc::new(Grid::schema(channels, numbered(self.labels))?);
-        let edges = self.grid().edges();
+        let edges = self.grid().edges(self.labels)?;
         let n_nodes = self.rows * self.columns;
         let graph = Graph::new(&schema, vec![0; n_nodes], edges.clone())?;
         let couplings = vec![self.coupling; edges.len()];

@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use crf_core::{Result, Schema, Seed, Source, Splits, require};
+use crf_core::{Result, Schema, Seed, Source, Splits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
+use crate::checks::count;
 use crate::generators::support::draws::{binary_labels, coin, noisy_copy};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
@@ -62,7 +63,7 @@ crf_core::plugin!("source", RedundantObservations, "redundant-observations", exa
 #[typetag::serde(name = "redundant-observations")]
 impl Source for RedundantObservations {
     fn check(&self) -> Result<()> {
-        require(self.copies > 0, "copies", "at least 1", self.copies)?;
+        count("copies", 1, self.copies)?;
         coin("stay", self.stay)?;
         coin("noise_redundant", self.noise_redundant)?;
         coin("noise_independent", self.noise_independent)?;

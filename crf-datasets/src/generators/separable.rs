@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
-use crate::checks::positive;
+use crate::checks::{count, positive};
 use crate::generators::support::splits::{Size, SplitSizes};
 use crate::labels::numbered;
 
@@ -61,9 +61,9 @@ impl Separable {
 #[typetag::serde(name = "separable")]
 impl Source for Separable {
     fn check(&self) -> Result<()> {
-        require(self.labels >= 2, "labels", "at least 2", self.labels)?;
+        count("labels", 2, self.labels)?;
         positive("radius", self.radius)?;
-        require(self.noise > 0, "noise", "at least 1", self.noise)?;
+        count("noise", 1, self.noise)?;
         self.sizes().check()?;
         let length = self.sizes().test.length.max(self.train.length);
         let max = self.radius / (length as f64 * (self.labels as f64).sqrt());

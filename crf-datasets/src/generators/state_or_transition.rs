@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use crf_core::{Result, Schema, Seed, Source, Splits, Value, require};
+use crf_core::{Result, Schema, Seed, Source, Splits, Value};
 use rand_distr::Distribution as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
+use crate::checks::count;
 use crate::generators::support::draws::{binary_labels, noise, sign};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
@@ -60,7 +61,7 @@ crf_core::plugin!("source", StateOrTransition, "state-or-transition", example = 
 #[typetag::serde(name = "state-or-transition")]
 impl Source for StateOrTransition {
     fn check(&self) -> Result<()> {
-        require(self.pairs >= 1, "pairs", "at least 1", self.pairs)?;
+        count("pairs", 1, self.pairs)?;
         noise(self.noise)?;
         LabelChain::new("stay", self.stay, 2)?;
         self.sizes().check()

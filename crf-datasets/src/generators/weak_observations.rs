@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
+use crate::checks::count;
 use crate::generators::support::draws::{binary_labels, indicator};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
@@ -72,7 +73,7 @@ impl Source for WeakObservations {
     fn check(&self) -> Result<()> {
         require(self.distance >= 1, "distance", "at least 1", self.distance)?;
         LabelChain::new("stay", self.stay, 2)?;
-        require(self.observations >= 1, "observations", "at least 1", self.observations)?;
+        count("observations", 1, self.observations)?;
         let is_probability = |p: f64| (0.0..=1.0).contains(&p);
         require(is_probability(self.lowest), "lowest", "a probability between 0 and 1", self.lowest)?;
         let is_above = is_probability(self.highest) && self.highest >= self.lowest;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channels::real;
+use crate::checks::count;
 use crate::generators::support::draws::{binary_labels, noise, sign};
 use crate::generators::support::label_chain::LabelChain;
 use crate::generators::support::splits::{Size, SplitSizes};
@@ -88,7 +89,10 @@ copies = 2
 #[typetag::serde(name = "weakly-relevant")]
 impl Source for WeaklyRelevant {
     fn check(&self) -> Result<()> {
-        require(self.groups >= 1, "groups", "at least 1", self.groups)?;
+        count("groups", 1, self.groups)?;
+        count("copies", 0, self.copies)?;
+        let n_channels = self.groups * (1 + self.copies);
+        require(n_channels <= 10_000, "copies", "such that there are at most 10,000 channels", self.copies)?;
         require((0.0..=1.0).contains(&self.step), "step", "between 0 and 1", self.step)?;
         noise(self.noise)?;
         LabelChain::new("stay", self.stay, 2)?;

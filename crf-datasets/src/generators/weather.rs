@@ -8,6 +8,8 @@ use rand::RngExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::generators::support::splits::{Size, SplitSizes};
+
 /// Days of weather with a channel of every kind: little data on which every plugin can be tried.
 ///
 /// The weather of a day is mostly that of the previous day. The real channel `temperature`, the
@@ -66,6 +68,9 @@ impl Source for Weather {
         let channels = channels.into_iter().map(|(name, kind)| Channel { name: name.to_owned(), kind });
         let labels = Alphabet::new(LABELS[..self.labels].iter().copied());
         let schema = Arc::new(Schema::chain(channels.collect(), labels)?);
+        let size = Size { sequences: self.sequences, length: self.days };
+        let sizes = SplitSizes { train: size, holdout: self.holdout.then_some(size), test: size };
+        sizes.require_memory(&schema)?;
         let split = |name: &str, unlabelled: f64| self.draw(&schema, &mut seed.child(name).rng(), unlabelled);
         Ok(Splits {
             train: split("train", self.unlabelled)?,

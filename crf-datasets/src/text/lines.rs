@@ -112,17 +112,12 @@ impl Line<'_> {
     }
 }
 
-/// Appends the next line, with its end, to `bytes`; false at the end. `n_before` lines were read
-/// before it.
+/// Appends the next line, with its end, to `bytes`; false at the end. `n_before` lines of the file
+/// called `name` were read before it.
 ///
 /// The system may be out of memory long before a line ends, as when zeros are unpacked. So a line
 /// is refused as soon as it holds a NUL byte, is too long, or needs more memory than there is.
-pub(crate) fn append_line(
-    name: &str,
-    n_before: usize,
-    from: &mut dyn BufRead,
-    bytes: &mut Vec<u8>,
-) -> Result<bool> {
+pub fn append_line(name: &str, n_before: usize, from: &mut dyn BufRead, bytes: &mut Vec<u8>) -> Result<bool> {
     let line = Line { name, number: n_before + 1, text: "" };
     let start = bytes.len();
     loop {

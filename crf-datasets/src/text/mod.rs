@@ -11,3 +11,4 @@ pub(crate) mod input;
 pub(crate) mod lines;
 
 pub use input::{Text, open};
+pub use lines::append_line;

@@ -104,6 +104,24 @@ impl AdditiveModel {
         })
     }
 
+    /// Scores of the labels of a node whose attribute `a` is in a bin; empty if no round used it.
+    fn bin_scores(&self, a: usize, bin: u32, n: usize) -> &[f64] {
+        self.scores[a].get(bin as usize * n..(bin as usize + 1) * n).unwrap_or_default()
+    }
+
+    /// Scores of the nodes of each kind whose attributes are all in their default bins.
+    ///
+    /// They are the same everywhere, so a position costs its own attributes alone.
+    fn default_scores(&self) -> Vec<Vec<f64>> {
+        let mut base = self.base.clone();
+        for a in (0..self.attributes.len()).filter(|&a| !self.scores[a].is_empty()) {
+            let base = &mut base[usize::from(self.attributes.kind(a, self.map.state()))];
+            let scores = self.bin_scores(a, self.attributes.default_bin(a), base.len());
+            base.iter_mut().zip(scores).for_each(|(base, score)| *base += score);
+        }
+        base
+    }
+
     fn fits(&self) -> bool {
         let (features, schema) = (self.map.state(), self.map.schema());
         let scores = |(a, scores): (usize, &Vec<f64>)| {
@@ -141,8 +159,8 @@ impl Model for AdditiveModel {
             return Err(Error::data("the model was made for other channels or labels than the data have"));
         }
         let tables = RelationTables::with_values(&self.map, self.tables.concat());
-        let default = (0..self.attributes.len()).map(|a| self.attributes.default_bin(a)).collect();
-        Ok(Box::new(BoundAdditive { model: self, x, tables, relations: relations(x), default }))
+        let base = self.default_scores();
+        Ok(Box::new(BoundAdditive { model: self, x, tables, relations: relations(x), base }))
     }
 
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
@@ -180,19 +198,12 @@ struct BoundAdditive<'a> {
     x: &'a EncodedDataset,
     tables: RelationTables,
     relations: Vec<Vec<u32>>,
-    default: Vec<u32>, // [attributes]
-}
-
-impl BoundAdditive<'_> {
-    /// Scores of the labels of a node whose attribute `a` is in a bin.
-    fn bin_scores(&self, a: usize, bin: u32, n: usize) -> &[f64] {
-        self.model.scores[a].get(bin as usize * n..(bin as usize + 1) * n).unwrap_or_default()
-    }
+    base: Vec<Vec<f64>>, // [kinds] scores of a node whose attributes are all in their default bins
 }
 
 impl BoundModel for BoundAdditive<'_> {
     fn fill<'s>(&'s self, i: usize, scratch: &'s mut Scratch) -> Result<Potentials<'s>> {
-        let BoundAdditive { model: AdditiveModel { map, attributes, .. }, x, .. } = self;
+        let BoundAdditive { model: AdditiveModel { attributes, .. }, x, .. } = self;
         let (shape, start) = (x.data().shape(i), x.data().range(i).start);
         let node: &mut Vec<f64> = scratch.get();
         node.clear();
@@ -200,18 +211,16 @@ impl BoundModel for BoundAdditive<'_> {
         for t in 0..shape.n_nodes() {
             let (scores, kind) = (&mut node[shape.node_offset(t)..shape.node_offset(t + 1)], shape.kind(t));
             let n = scores.len();
-            scores.copy_from_slice(&self.model.base[usize::from(kind)]);
+            scores.copy_from_slice(&self.base[usize::from(kind)]);
             let mut add = |values: &[f64], sign: f64| {
                 scores.iter_mut().zip(values).for_each(|(score, value)| *score += sign * value);
             };
-            // All attributes are in their default bins, except the listed ones.
-            for a in (0..attributes.len()).filter(|&a| attributes.kind(a, map.state()) == kind) {
-                add(self.bin_scores(a, self.default[a], n), 1.0);
-            }
             for (a, bin) in attributes.row(x, start + t) {
                 let a = a as usize;
-                add(self.bin_scores(a, self.default[a], n), -1.0);
-                add(self.bin_scores(a, bin, n), 1.0);
+                if !self.model.scores[a].is_empty() {
+                    add(self.model.bin_scores(a, attributes.default_bin(a), n), -1.0);
+                    add(self.model.bin_scores(a, bin, n), 1.0);
+                }
             }
         }
         Potentials::new(shape, node, self.tables.tables(&self.relations[i]))

@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, EdgeBeliefs, EdgeTables, Fit, FitContext, Iteration, Label, Learner, Model, Potentials, Problem,
-    Result, Scratch, Shape, Stop, TableVersion, Tables, Trace, require,
+    Beliefs, EdgeBeliefs, Fit, FitContext, Iteration, Label, Learner, Model as _, Problem, Result, Scratch,
+    Stop, Trace, require,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -8,18 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::generative::hmm::model::HmmModel;
 use crate::generative::hmm::{Emission, Hmm, complete_labels, natural};
+use crate::training::usable_model::require_usable;
 
 /// A hidden Markov model with Gaussian emissions, trained to maximise the likelihood of the labels
 /// given the observations (Vail 2008, §2.7.4).
 ///
-/// Training starts from the estimates of `hmm` and visits all parameters in turn. Each is moved by
-/// a step, up or down, if that raises log p(Y | X); steps of iteration j have the length `step` /
-/// √j. Distributions are normalised after each step. It serves for comparison with a CRF of the
-/// same features, which reaches its optimum in a small fraction of the time.
+/// Training starts from the estimates of `hmm`. In an iteration one pass over the data gives the
+/// derivatives of log p(Y | X) by all parameters, from expectations, and each parameter moves by a
+/// step of its own length up its slope; a step grows where the slope keeps its sign and shrinks
+/// where that changes, or where all moves together do not raise the likelihood (Rprop: Riedmiller &
+/// Braun 1993). Distributions are normalised after each iteration. It serves for comparison with a
+/// CRF of the same features, which reaches its optimum in a small fraction of the time.
 ///
-/// Deviations: the thesis does not print the units of its parameters. A mean moves in standard
-/// deviations of its Gaussian; probabilities and standard deviations are multiplied by exp(± step),
-/// so none can become negative.
+/// Deviations: the thesis tries a step up and one down for each parameter in turn, which takes two
+/// passes over the data per parameter, and shortens all steps with the number of the iteration. It
+/// does not print the units of its parameters. Here a mean moves in standard deviations of its
+/// Gaussian; probabilities and standard deviations are multiplied by exp(± step), so none can
+/// become negative.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiscriminativeHmm {
@@ -27,11 +32,9 @@ pub struct DiscriminativeHmm {
     pub smoothing: f64,
     /// Minimum of the standard deviations; above 0.
     pub sigma_floor: f64,
-    /// Length of the first steps; above 0. Long steps climb fast at first, but end at a lower
-    /// likelihood than short ones reach.
+    /// Length of the first steps; above 0.
     pub step: f64,
-    /// Number of passes over all parameters. Training does not end before, since shorter steps may
-    /// help where longer ones did not.
+    /// Maximum number of iterations.
     pub iterations: u32,
 }
 
@@ -54,39 +57,35 @@ impl Learner for DiscriminativeHmm {
 
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let mut model = self.initial().estimate(problem.train, problem.map)?;
+        require_usable(&model, problem)?;
         let mut moved = model.clone();
-        let mut parameters = parameters(&model);
-        let mut chains = Chains::new(problem)?;
+        let parameters = parameters(&model);
+        let mut shards = Shards::new(problem)?;
+        let (mut value, mut slopes) = shards.slopes(&model, &parameters)?;
+        let mut steps = vec![self.step; parameters.len()];
+        let longest = LONGEST_STEP.max(self.step);
         let mut trace = Vec::new();
-        let mut evaluations = 0;
         let mut stop = Stop::Budget;
         for iteration in 1..=self.iterations {
-            // Scores are recomputed, so that the rounding errors of their changes do not add up.
-            let before = chains.begin(&model)?;
-            let mut value = before;
-            let step = self.step / f64::from(iteration).sqrt();
-            evaluations += 1;
-            for (parameter, sign) in &mut parameters {
-                // The direction that helped the last time is tried first.
-                for direction in [*sign, -*sign] {
-                    parameter.shift(&mut moved, direction * step, self.sigma_floor);
-                    let got = chains.try_change(*parameter, &model, &moved)?;
-                    evaluations += 1;
-                    if got > value {
-                        parameter.copy(&moved, &mut model);
-                        chains.accept();
-                        (value, *sign) = (got, direction);
-                        break;
-                    }
-                    parameter.copy(&model, &mut moved);
-                }
+            moved.clone_from(&model);
+            let moves = steps.iter().zip(&slopes).map(|(step, slope)| step * sign(*slope));
+            shift(&mut moved, parameters.iter().zip(moves), self.sigma_floor);
+            let (got, of_moved) = shards.slopes(&moved, &parameters)?;
+            let rose = got > value;
+            for ((step, before), now) in steps.iter_mut().zip(&slopes).zip(&of_moved) {
+                let goes_on = rose && before * now > 0.0;
+                *step = if goes_on { (GROWTH * *step).min(longest) } else { SHRINKAGE * *step };
+            }
+            if rose {
+                std::mem::swap(&mut model, &mut moved);
+                (value, slopes) = (got, of_moved);
             }
             let line = Iteration {
                 iteration,
                 objective: -value,
-                gradient_norm: (value - before) / step,
+                gradient_norm: slopes.iter().map(|slope| slope * slope).sum::<f64>().sqrt(),
                 non_zeros: parameters.len(),
-                evaluations,
+                evaluations: iteration + 1,
                 holdout: None,
                 dual: None,
                 seconds: run.seconds(),
@@ -97,9 +96,27 @@ impl Learner for DiscriminativeHmm {
                 stop = Stop::Observer;
                 break;
             }
+            if steps.iter().all(|step| *step < SHORTEST_STEP) {
+                stop = Stop::NoProgress;
+                break;
+            }
         }
         Ok(Fit { model: Box::new(model), trace: Trace { iterations: trace, stop } })
     }
+}
+
+/// Factor of a step whose slope kept its sign.
+const GROWTH: f64 = 1.2;
+/// Factor of a step whose slope changed its sign.
+const SHRINKAGE: f64 = 0.5;
+/// Maximum length of steps that grow: a standard deviation, or a factor of e.
+const LONGEST_STEP: f64 = 1.0;
+/// Length of steps below which none of them changes anything.
+const SHORTEST_STEP: f64 = 1e-12;
+
+/// Sign of a slope; 0 has none.
+fn sign(slope: f64) -> f64 {
+    if slope == 0.0 { 0.0 } else { slope.signum() }
 }
 
 impl DiscriminativeHmm {
@@ -109,107 +126,132 @@ impl DiscriminativeHmm {
     }
 }
 
-/// Training data with the scores of a model, which a change of one parameter changes in part.
-struct Chains<'a> {
+/// Maximum number of shards; fixed, so that sums do not depend on the number of threads.
+const SHARDS: usize = 16;
+
+/// Training data in shards, which are summed in order.
+struct Shards<'a> {
     problem: &'a Problem<'a>,
-    chains: Vec<Chain>,
+    truth: Vec<Label>, // [positions]
+    shards: Vec<Shard>,
 }
 
-/// One sequence.
-struct Chain {
-    truth: Vec<Label>,
-    weight: f64,
-    /// Non-zero values as (function, position, value), sorted by function.
-    values: Vec<(u32, u32, f64)>,
-    node: Vec<f64>,      // [T × L] of the model
-    moved: Vec<f64>,     // [T × L] of the model being tried
-    marginals: Vec<f64>, // [T × L]
-    scratch: Scratch,
+/// Some of the sequences, with their derivatives and memory.
+struct Shard {
+    sequences: std::ops::Range<usize>,
+    sums: Sums,
+    marginals: Vec<f64>, // [labels of a sequence]
+    potentials: Scratch,
+    inference: Scratch,
 }
 
-impl<'a> Chains<'a> {
+/// Log p(Y | X), and its derivatives by scores: with δ_t(y) = (y_t = y) − p(y_t = y | X), of which
+/// those by all parameters are made.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    value: f64,
+    of_label: Vec<f64>, // [labels] Σ_t δ_t
+    of_start: Vec<f64>, // [labels] Σ δ_1
+    observed: Vec<f64>, // [labels × labels] counts of pairs
+    expected: Vec<f64>, // [labels × labels] expected counts of pairs
+    first: Vec<f64>,    // [functions × labels] Σ_t δ_t x_t
+    second: Vec<f64>,   // [functions × labels] Σ_t δ_t x_t²
+}
+
+impl Sums {
+    fn new(n_functions: usize, n_labels: usize) -> Self {
+        let zeros = |len: usize| vec![0.0; len];
+        Sums {
+            value: 0.0,
+            of_label: zeros(n_labels),
+            of_start: zeros(n_labels),
+            observed: zeros(n_labels * n_labels),
+            expected: zeros(n_labels * n_labels),
+            first: zeros(n_functions * n_labels),
+            second: zeros(n_functions * n_labels),
+        }
+    }
+
+    fn vectors(&mut self) -> [&mut Vec<f64>; 6] {
+        let Sums { value: _, of_label, of_start, observed, expected, first, second } = self;
+        [of_label, of_start, observed, expected, first, second]
+    }
+
+    fn clear(&mut self) {
+        self.value = 0.0;
+        self.vectors().into_iter().for_each(|vector| vector.fill(0.0));
+    }
+
+    fn add(&mut self, other: &mut Sums) {
+        self.value += other.value;
+        for (to, from) in self.vectors().into_iter().zip(other.vectors()) {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += *from);
+        }
+    }
+}
+
+impl<'a> Shards<'a> {
     fn new(problem: &'a Problem<'a>) -> Result<Self> {
-        let x = problem.train;
-        let truth = complete_labels(x)?;
-        let chains = (0..x.len()).map(|i| {
-            let range = x.data().range(i);
-            let mut values = Vec::new();
-            for (t, row) in (0_u32..).zip(range.clone()) {
-                x.nodes().for_each(row, |g, value| values.push((g, t, value)));
-            }
-            values.sort_by_key(|&(g, t, _)| (g, t));
-            let room = vec![0.0; range.len() * problem.map.schema().n_labels(0)];
-            Chain {
-                truth: truth[range].to_vec(),
-                weight: x.data().weight(i),
-                values,
-                node: room.clone(),
-                moved: room.clone(),
-                marginals: room,
-                scratch: Scratch::new(),
-            }
-        });
-        Ok(Chains { problem, chains: chains.collect() })
-    }
-
-    /// Computes the scores of a model, and returns log p(Y | X).
-    fn begin(&mut self, model: &HmmModel) -> Result<f64> {
-        let bound = model.bind(self.problem.train)?;
-        self.chains.par_iter_mut().enumerate().try_for_each(|(i, chain)| {
-            chain.node.copy_from_slice(bound.fill(i, &mut chain.scratch)?.node());
-            Ok(())
-        })?;
-        self.sum(model, |_| {})
-    }
-
-    /// Tries `moved`, which differs from `model` by one parameter, and returns its log p(Y | X).
-    fn try_change(&mut self, parameter: Parameter, model: &HmmModel, moved: &HmmModel) -> Result<f64> {
-        let n_labels = model.start.len();
-        self.sum(moved, |chain| match parameter {
-            Parameter::Transition(..) => {}
-            Parameter::Start(_) => {
-                let change = moved.start.iter().zip(&model.start);
-                chain.moved.iter_mut().zip(change).for_each(|(score, (new, old))| *score += new - old);
-            }
-            Parameter::Mean(g, y) | Parameter::Deviation(g, y) => {
-                let ((base, linear, quadratic), old) = (moved.emission(g, y), model.emission(g, y));
-                let (base, linear, quadratic) = (base - old.0, linear - old.1, quadratic - old.2);
-                chain.moved.iter_mut().skip(y).step_by(n_labels).for_each(|score| *score += base);
-                let from = chain.values.partition_point(|entry| (entry.0 as usize) < g);
-                for &(_, t, value) in chain.values[from..].iter().take_while(|entry| entry.0 as usize == g) {
-                    chain.moved[t as usize * n_labels + y] += value * (linear + value * quadratic);
-                }
-            }
-        })
-    }
-
-    /// Accepts the model that was tried.
-    fn accept(&mut self) {
-        self.chains.iter_mut().for_each(|chain| std::mem::swap(&mut chain.node, &mut chain.moved));
-    }
-
-    /// Log p(Y | X) under a model whose scores are the present ones after an edit, summed in the
-    /// order of the sequences.
-    fn sum(&mut self, model: &HmmModel, edit: impl Fn(&mut Chain) + Sync) -> Result<f64> {
-        let (inference, labels) = (self.problem.inference, model.start.len());
-        let (starts, version) = ([0, labels * labels], TableVersion::of(&model.transition));
-        let tables = Tables {
-            values: &model.transition,
-            starts: &starts,
-            of_edge: EdgeTables::Shared,
-            relations: &[],
-            version,
+        let truth = complete_labels(problem.train)?;
+        let (n_functions, n_labels) =
+            (problem.map.state().n_observations(), problem.map.schema().n_labels(0));
+        let n = problem.train.len();
+        let n_shards = n.min(SHARDS);
+        let shard = |k: usize| Shard {
+            sequences: k * n / n_shards..(k + 1) * n / n_shards,
+            sums: Sums::new(n_functions, n_labels),
+            marginals: Vec::new(),
+            potentials: Scratch::new(),
+            inference: Scratch::new(),
         };
-        let each = self.chains.par_iter_mut().map(|chain| {
-            chain.moved.copy_from_slice(&chain.node);
-            edit(chain);
-            let shape = Shape::Chain { len: chain.truth.len(), labels };
-            let p = Potentials::new(shape, &mut chain.moved, tables)?;
-            let beliefs = &mut Beliefs { node: &mut chain.marginals, edge: EdgeBeliefs::None };
-            let log_z = inference.infer(&p, beliefs, &mut chain.scratch)?.value;
-            Ok(chain.weight * (p.score(&chain.truth) - log_z))
-        });
-        Ok(each.collect::<Result<Vec<f64>>>()?.iter().sum())
+        Ok(Shards { problem, truth, shards: (0..n_shards).map(shard).collect() })
+    }
+
+    /// Log p(Y | X) under a model, and its derivatives by the parameters.
+    fn slopes(&mut self, model: &HmmModel, parameters: &[Parameter]) -> Result<(f64, Vec<f64>)> {
+        let Shards { problem, truth, shards } = self;
+        let bound = model.bind(problem.train)?;
+        shards.par_iter_mut().try_for_each(|shard| {
+            shard.sums.clear();
+            shard.sequences.clone().try_for_each(|i| {
+                let Shard { sums, marginals, potentials, inference, .. } = &mut *shard;
+                let (x, n) = (problem.train, model.start.len());
+                let (range, weight) = (x.data().range(i), x.data().weight(i));
+                let truth = &truth[range.clone()];
+                let p = bound.fill(i, potentials)?;
+                marginals.resize(p.node().len(), 0.0);
+                let edge = EdgeBeliefs::PerTable { sums: &mut sums.expected, weight };
+                let log_z = problem.inference.infer(&p, &mut Beliefs { node: marginals, edge }, inference);
+                let log_z = log_z.map_err(|error| error.at(format!("sequence {}", i + 1)))?;
+                sums.value += weight * (p.score(truth) - log_z.value);
+                truth
+                    .windows(2)
+                    .for_each(|pair| sums.observed[pair[0] as usize * n + pair[1] as usize] += weight);
+                for (t, (delta, &label)) in marginals.chunks_mut(n).zip(truth).enumerate() {
+                    delta.iter_mut().for_each(|delta| *delta *= -weight);
+                    delta[label as usize] += weight;
+                    let add = |to: &mut [f64], factor: f64| {
+                        to.iter_mut().zip(&*delta).for_each(|(to, delta)| *to += factor * delta);
+                    };
+                    add(&mut sums.of_label, 1.0);
+                    if t == 0 {
+                        add(&mut sums.of_start, 1.0);
+                    }
+                    x.nodes().for_each(range.start + t, |g, value| {
+                        let index = g as usize * n..(g as usize + 1) * n;
+                        add(&mut sums.first[index.clone()], value);
+                        add(&mut sums.second[index], value * value);
+                    });
+                }
+                Ok(())
+            })
+        })?;
+        let Some((total, others)) = shards.split_first_mut() else {
+            return Ok((0.0, vec![0.0; parameters.len()]));
+        };
+        others.iter_mut().for_each(|shard| total.sums.add(&mut shard.sums));
+        let sums = &total.sums;
+        Ok((sums.value, parameters.iter().map(|parameter| parameter.slope(model, sums)).collect()))
     }
 }
 
@@ -226,8 +268,8 @@ enum Parameter {
     Deviation(usize, usize),
 }
 
-/// All parameters of a model, each with the direction to try first.
-fn parameters(model: &HmmModel) -> Vec<(Parameter, f64)> {
+/// All parameters of a model.
+fn parameters(model: &HmmModel) -> Vec<Parameter> {
     let labels = || 0..model.start.len();
     let emitted = model
         .emitted()
@@ -235,15 +277,43 @@ fn parameters(model: &HmmModel) -> Vec<(Parameter, f64)> {
     let chain = labels().flat_map(|i| {
         std::iter::once(Parameter::Start(i)).chain(labels().map(move |j| Parameter::Transition(i, j)))
     });
-    emitted.chain(chain).map(|parameter| (parameter, 1.0)).collect()
+    emitted.chain(chain).collect()
 }
 
 impl Parameter {
-    fn shift(self, model: &mut HmmModel, step: f64, sigma_floor: f64) {
+    /// Derivative of log p(Y | X) by the parameter, in its unit.
+    fn slope(self, model: &HmmModel, sums: &Sums) -> f64 {
         let n = model.start.len();
         match self {
-            Parameter::Start(y) => shift_log(&mut model.start, y, step),
-            Parameter::Transition(i, j) => shift_log(&mut model.transition[i * n..(i + 1) * n], j, step),
+            // Moving one of several probabilities takes from all of them what is more than 1.
+            Parameter::Start(y) => {
+                sums.of_start[y] - model.start[y].exp() * sums.of_start.iter().sum::<f64>()
+            }
+            Parameter::Transition(i, j) => {
+                let excess = |j: usize| sums.observed[i * n + j] - sums.expected[i * n + j];
+                excess(j) - model.transition[i * n + j].exp() * (0..n).map(excess).sum::<f64>()
+            }
+            Parameter::Mean(g, y) => {
+                let (mean, sigma) = model.gaussian(g, y);
+                (sums.first[g * n + y] - mean * sums.of_label[y]) / sigma
+            }
+            Parameter::Deviation(g, y) => {
+                let ((mean, sigma), index) = (model.gaussian(g, y), g * n + y);
+                let square =
+                    sums.second[index] - 2.0 * mean * sums.first[index] + mean * mean * sums.of_label[y];
+                square / (sigma * sigma) - sums.of_label[y]
+            }
+        }
+    }
+}
+
+/// Moves parameters, each by its own step, and normalises the distributions.
+fn shift<'p>(model: &mut HmmModel, moves: impl Iterator<Item = (&'p Parameter, f64)>, sigma_floor: f64) {
+    let n = model.start.len();
+    for (&parameter, step) in moves {
+        match parameter {
+            Parameter::Start(y) => model.start[y] += step,
+            Parameter::Transition(i, j) => model.transition[i * n + j] += step,
             Parameter::Mean(g, y) => {
                 let (mean, sigma) = model.gaussian(g, y);
                 model.set_gaussian(g, y, mean + step * sigma, sigma);
@@ -254,36 +324,11 @@ impl Parameter {
             }
         }
     }
-
-    /// Copies all numbers that a shift of this parameter changes.
-    fn copy(self, from: &HmmModel, to: &mut HmmModel) {
-        let n = from.start.len();
-        match self {
-            Parameter::Start(_) => to.start.copy_from_slice(&from.start),
-            Parameter::Transition(i, _) => {
-                let row = i * n..(i + 1) * n;
-                to.transition[row.clone()].copy_from_slice(&from.transition[row]);
-            }
-            Parameter::Mean(g, y) | Parameter::Deviation(g, y) => to.set_emission(g, y, from.emission(g, y)),
-        }
-    }
+    normalise(&mut model.start);
+    model.transition.chunks_mut(n).for_each(normalise);
 }
 
-/// Emissions, as training changes them one by one.
 impl HmmModel {
-    /// Score of a label when every function is 0, and the factors of x and x² of a function given
-    /// that label.
-    fn emission(&self, g: usize, y: usize) -> (f64, f64, f64) {
-        let index = g * self.start.len() + y;
-        (self.base[y], self.linear[index], self.quadratic[index])
-    }
-
-    /// Sets the numbers that [`emission`](Self::emission) returns.
-    fn set_emission(&mut self, g: usize, y: usize, (base, linear, quadratic): (f64, f64, f64)) {
-        let index = g * self.start.len() + y;
-        (self.base[y], self.linear[index], self.quadratic[index]) = (base, linear, quadratic);
-    }
-
     /// Replaces the Gaussian of a function given a label.
     fn set_gaussian(&mut self, g: usize, y: usize, mean: f64, sigma: f64) {
         let (old_mean, old_sigma) = self.gaussian(g, y);
@@ -295,9 +340,36 @@ impl HmmModel {
     }
 }
 
-/// Multiplies one of several probabilities, given as logarithms, by exp(step), and normalises them.
-fn shift_log(log_p: &mut [f64], index: usize, step: f64) {
-    log_p[index] += step;
+/// Normalises probabilities that are given as logarithms.
+fn normalise(log_p: &mut [f64]) {
     let log_sum = log_p.iter().map(|log_p| log_p.exp()).sum::<f64>().ln();
     log_p.iter_mut().for_each(|log_p| *log_p -= log_sum);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crf_testing::problems::{Draw, Encoded, data};
+    use crf_testing::runs::INFERENCE;
+
+    #[test]
+    fn slopes_match_central_differences() {
+        let draw = Draw { sequences: 4, length: 12, labels: 3, unlabelled: 0, seed: 7 };
+        let encoded = Encoded::new(r#"[{"state": "value"}]"#, data(&draw));
+        let problem = encoded.problem(&INFERENCE);
+        let model = DiscriminativeHmm::default().initial().estimate(problem.train, problem.map).unwrap();
+        let parameters = parameters(&model);
+        let mut shards = Shards::new(&problem).unwrap();
+        let (_, slopes) = shards.slopes(&model, &parameters).unwrap();
+        for (parameter, slope) in parameters.iter().zip(slopes) {
+            let [above, below] = [1e-5, -1e-5].map(|by| {
+                let mut moved = model.clone();
+                shift(&mut moved, std::iter::once((parameter, by)), 1e-3);
+                shards.slopes(&moved, &[]).unwrap().0
+            });
+            let want = (above - below) / 2e-5;
+            assert!((slope - want).abs() < 1e-5 * (1.0 + want.abs()), "{parameter:?}: {slope} vs {want}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::generative::hmm::model::HmmModel;
+use crate::training::usable_model::require_usable;
 
 /// A hidden Markov model with naive-Bayes emissions, estimated by counting (Vail 2008, equation
 /// 2.11).
@@ -66,8 +67,9 @@ impl Learner for Hmm {
     }
 
     fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
-        let model = Box::new(self.estimate(problem.train, problem.map)?);
-        Ok(Fit { model, trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
+        let model = self.estimate(problem.train, problem.map)?;
+        require_usable(&model, problem)?;
+        Ok(Fit { model: Box::new(model), trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
     }
 }
 

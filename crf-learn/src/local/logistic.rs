@@ -82,6 +82,10 @@ impl Learner for Logistic {
     }
 }
 
+/// Maximum of the values of columns. Products of slopes are of their fourth power, and a search over
+/// infinite ones does not end.
+const MAX_VALUE: f64 = 1e70;
+
 impl Logistic {
     fn penalty(&self) -> Penalty {
         Penalty { l1: 0.0, l2: self.l2, exempt_intercepts: self.exempt_intercepts }
@@ -94,6 +98,14 @@ impl Logistic {
             let what =
                 format!("needs every label in the training data, but not one is `{name}`; `mle` does not");
             return Err(Error::Unsupported { tag: "logistic", what });
+        }
+        if nodes.largest > MAX_VALUE {
+            let message = format!(
+                "a column has a value of {:e}, of which linfa's line search takes the fourth \
+                 power; scale the features",
+                nodes.largest
+            );
+            return Err(Error::NotFinite(message));
         }
         let intercept = self.exempt_intercepts && nodes.has_constant();
         let fitted = MultiLogisticRegression::default()

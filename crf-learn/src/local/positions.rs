@@ -3,6 +3,7 @@ use linfa::DatasetBase;
 use ndarray::{Array1, Array2};
 
 use crate::objectives::labels::{all_labels, refuse_foreign};
+use crate::training::usable_model::require_usable;
 
 /// Maximum number of entries of a matrix: half a gigabyte.
 pub(crate) const MAX_ENTRIES: usize = 1 << 26;
@@ -24,6 +25,8 @@ pub(crate) struct Nodes {
     pub(crate) n_labels: usize,
     /// Number of occurrences of each label.
     pub(crate) counts: Vec<usize>,
+    /// Largest absolute value in the rows.
+    pub(crate) largest: f64,
 }
 
 /// A fitted linear classifier.
@@ -65,7 +68,9 @@ pub(crate) fn fit_local(
             bias.iter().enumerate().for_each(|(y, bias)| set(g, y, bias / value));
         }
     }
-    LogLinear::new(map.clone(), weights)
+    let model = LogLinear::new(map.clone(), weights)?;
+    require_usable(&model, problem)?;
+    Ok(model)
 }
 
 impl Nodes {
@@ -114,8 +119,9 @@ impl Nodes {
         let labels: Array1<usize> = repeated.iter().map(|&t| truth[t] as usize).collect();
         let mut counts = vec![0; n_labels];
         labels.iter().for_each(|&label| counts[label] += 1);
+        let largest = rows.iter().fold(0.0, |largest: f64, value: &f64| largest.max(value.abs()));
         let (constant, dataset) = (constants.first().copied(), DatasetBase::new(rows, labels));
-        Ok(Nodes { kind, functions, constant, dataset, n_labels, counts })
+        Ok(Nodes { kind, functions, constant, dataset, n_labels, counts, largest })
     }
 
     /// True if there is a constant function, so that labels can have a bias.

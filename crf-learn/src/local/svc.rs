@@ -48,12 +48,30 @@ impl Learner for Svc {
     }
 }
 
+/// Maximum of C times the square of the longest row. The number of steps of SMO grows with it, and
+/// linfa ends only after ten million of them for each label.
+const MAX_CURVATURE: f64 = 1e9;
+
+/// Square of the length of the longest row.
+fn x_square(nodes: &Nodes) -> f64 {
+    let rows = nodes.dataset.records().rows();
+    rows.into_iter().map(|row| row.dot(&row)).fold(0.0, f64::max)
+}
+
 impl Svc {
     /// Fits the planes with linfa.
     fn separate(&self, nodes: &Nodes) -> Result<Linear> {
         if !nodes.has_constant() {
             let what = "needs `intercept` among the features, for the places of its planes";
             return Err(Error::Unsupported { tag: "svc", what: what.into() });
+        }
+        let curvature = self.c * x_square(nodes);
+        if curvature > MAX_CURVATURE {
+            let what = format!(
+                "takes steps as small as 1 / ({curvature:.1e}), the square of the longest row times `c`, \
+                 and would not end on these data; scale the features"
+            );
+            return Err(Error::Unsupported { tag: "svc", what });
         }
         let (x, labels) = (nodes.dataset.records(), nodes.dataset.as_single_targets());
         let mut weights = Array2::zeros((x.ncols(), nodes.n_labels));

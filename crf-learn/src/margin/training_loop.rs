@@ -1,7 +1,9 @@
 use crf_core::{Fit, FitContext, Iteration, LogLinear, Problem, Result, Stop, Trace};
 
 use crate::margin::decoder::Decoder;
+use crate::margin::ssvm::ROUNDING;
 use crate::training::early_stopping::EarlyStopping;
+use crate::training::usable_model::require_usable;
 
 /// A learner that passes over the data in rounds; the loop around them is [`run_rounds`].
 pub(crate) trait IterativeLearner {
@@ -36,8 +38,12 @@ pub(crate) struct RoundLimits<'a> {
     pub(crate) patience: u32,
 }
 
-/// Runs rounds until the learner is done, a limit is reached, or the number of wrong positions in
-/// the validation data no longer falls. The model has the weights of the last round, or with early
+/// Number of rounds in which the duality gap must shrink. Where columns differ in size by many
+/// orders, rounding ends the progress long before the limit of rounds.
+const MAX_IDLE_ROUNDS: u32 = 50;
+
+/// Runs rounds until the learner is done, a limit is reached, the duality gap no longer shrinks, or the
+/// number of wrong positions in the validation data no longer falls. The model has the weights of the last round, or with early
 /// stopping those that did best on the validation data.
 pub(crate) fn run_rounds(
     mut learner: impl IterativeLearner,
@@ -51,6 +57,7 @@ pub(crate) fn run_rounds(
     });
     let mut before = learner.weights().to_vec();
     let mut iterations = Vec::new();
+    let mut smallest_gap = (f64::INFINITY, 0);
     let stop = loop {
         let Progress { objective, dual, evaluations, done } = learner.round()?;
         let w = learner.weights();
@@ -78,11 +85,19 @@ pub(crate) fn run_rounds(
         if early_stopping.as_ref().is_some_and(EarlyStopping::is_exhausted) {
             break Stop::Holdout;
         }
+        if let Some(gap) = iterations.last().and_then(Iteration::gap) {
+            if gap < (1.0 - ROUNDING) * smallest_gap.0 {
+                smallest_gap = (gap, round);
+            } else if round - smallest_gap.1 >= MAX_IDLE_ROUNDS {
+                break Stop::NoProgress;
+            }
+        }
         if round == limits.rounds {
             break Stop::Budget;
         }
     };
     let w = early_stopping.and_then(EarlyStopping::best).unwrap_or(before);
     let model = LogLinear::new(problem.map.clone(), w)?;
+    require_usable(&model, problem)?;
     Ok(Fit { model: Box::new(model), trace: Trace { iterations, stop } })
 }

@@ -185,8 +185,7 @@ impl NeuralChain {
         run: &mut FitContext<'_>,
     ) -> Result<Trace> {
         let mut f = Penalised::sparing(Vec::new(), objective(problem)?, &self.penalty());
-        // Epochs that do not improve the objective do not end the training.
-        let rule = StopRule { iterations: self.epochs, tolerance: 0.0, delta: 0.0, period: 10_000 };
+        let rule = StopRule { iterations: self.epochs, tolerance: 0.0, delta: 0.0, ..StopRule::default() };
         let early_stopping = EarlyStopping::over_valid(self.patience, objective, problem)?;
         minimise(&mut f, w, &self.adam, &rule, early_stopping, Vec::new(), run)
     }

@@ -79,6 +79,10 @@ impl Objective for Classifier<'_> {
         self.labelled.len()
     }
 
+    fn n_positions(&self) -> f64 {
+        self.labelled.iter().map(|(_, _, weight)| weight).sum()
+    }
+
     fn cost(&self, _item: usize) -> usize {
         self.net.cost()
     }
@@ -142,6 +146,10 @@ impl Objective for Joint<'_> {
 
     fn n_items(&self) -> usize {
         self.likelihood.n_items()
+    }
+
+    fn n_positions(&self) -> f64 {
+        self.likelihood.n_positions()
     }
 
     fn cost(&self, item: usize) -> usize {

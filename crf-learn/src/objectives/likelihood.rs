@@ -1,7 +1,7 @@
 use crf_core::{Beliefs, Bound, Error, Forbidden, Inference, Label, Problem, Result};
 
 use crate::objectives::fixed_scores::{FixedScores, add_scores, score};
-use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
+use crate::objectives::objective::{Objective, PartialSum, WorkerMemory, weighted_positions};
 use crate::scoring::scorer::Scorer;
 
 /// Negative conditional log-likelihood −log p(Y | X): Vail (2008), equation 2.46 summed as in 2.56,
@@ -19,6 +19,7 @@ pub struct LikelihoodObjective<'a> {
     counts: Vec<f64>,   // weighted count of each of these
     truth: Vec<Label>,  // [positions] arbitrary where a label is missing
     partial: Vec<bool>, // [sequences] true if a label is missing
+    n_positions: f64,
     fixed: FixedScores,
 }
 
@@ -45,8 +46,18 @@ impl<'a> LikelihoodObjective<'a> {
             (0..).zip(&counts).filter(|(_, count)| **count != 0.0).map(|(k, _)| k).collect();
         counts.retain(|&count| count != 0.0);
         let Problem { inference, forbidden, .. } = *problem;
-        let fixed = FixedScores::default();
-        Ok(LikelihoodObjective { scorer, inference, forbidden, observed, counts, truth, partial, fixed })
+        let (n_positions, fixed) = (weighted_positions(data), FixedScores::default());
+        Ok(LikelihoodObjective {
+            scorer,
+            inference,
+            forbidden,
+            observed,
+            counts,
+            truth,
+            partial,
+            n_positions,
+            fixed,
+        })
     }
 
     /// Adds fixed scores of labels.
@@ -152,6 +163,10 @@ impl Objective for LikelihoodObjective<'_> {
         self.partial.len()
     }
 
+    fn n_positions(&self) -> f64 {
+        self.n_positions
+    }
+
     fn cost(&self, item: usize) -> usize {
         let shape = self.scorer.encoded().data().shape(item);
         shape.node_offset(shape.n_nodes()) * 4 + shape.edge_offset(shape.n_edges())
@@ -183,6 +198,6 @@ impl Objective for LikelihoodObjective<'_> {
     }
 
     fn is_separated(&self, value: f64) -> bool {
-        value < 1e-4 * self.scorer.encoded().data().n_positions() as f64
+        value < 1e-4 * self.n_positions
     }
 }

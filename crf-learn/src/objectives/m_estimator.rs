@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::objectives::labels::{all_labels, refuse_foreign};
 use crate::objectives::m_estimator::centred_patches::CentredPatches;
-use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
+use crate::objectives::objective::{Objective, PartialSum, WorkerMemory, weighted_positions};
 use crate::objectives::patches::{Patches, SequencePatches};
 use crate::objectives::pseudo_likelihood::softmax;
 use crate::scoring::scorer::Scorer;
@@ -19,13 +19,16 @@ use crate::scoring::scorer::Scorer;
 /// labels, and a distribution ρ_t over its labels, it minimises
 ///
 /// ```text
-/// centred   n log (1/n) Σ_t exp(−w·(F_t(y_t) − Σ_k ρ_t(k) F_t(k)))
+/// centred   Σ_t exp(−w·(F_t(y_t) − Σ_k ρ_t(k) F_t(k)))
 /// joint     Σ_t exp(−w·F_t(y_t)) + Σ_t Σ_k ρ_t(k) w·F_t(k)
 /// ```
 ///
-/// There is no normaliser. The minimiser is log p/ρ; the logarithm of the centred form does not
-/// move it, and keeps the value from overflowing. Where ρ is the same everywhere, a position costs
-/// O(non-zeros), whatever the number of labels.
+/// There is no normaliser. The minimiser is log p/ρ. Both are sums with a minimum under any
+/// penalty, and at w = 0 the centred form has the gradient of the pseudo-likelihood where ρ is
+/// uniform, so λ means what it means there. Its logarithm has the same minimiser, but falls without
+/// bound where patches can be told apart: no λ would hold it. Where ρ is the same everywhere, a
+/// position costs O(non-zeros), whatever the number of labels. The value overflows where a label is
+/// less likely than exp(−700), which a line search steps back from.
 #[derive(Debug)]
 pub struct MEstimatorObjective<'a> {
     form: Form,
@@ -83,7 +86,7 @@ impl<'a> MEstimatorObjective<'a> {
             let what = "knows no constraints, as it normalises nothing; `pseudo-likelihood` does";
             return Err(Error::Unsupported { tag: TAG, what: what.into() });
         }
-        let n = (0..data.len()).map(|i| data.weight(i) * data.range(i).len() as f64).sum();
+        let n = weighted_positions(data);
         let rho = match rho {
             ReferenceDistribution::Same(rho) => {
                 let truth = all_labels(data, TAG)?;
@@ -107,15 +110,6 @@ impl<'a> MEstimatorObjective<'a> {
         Ok(MEstimatorObjective { form, train, dim: map.len(), n, rho })
     }
 
-    /// Replaces each −m_t by exp(−m_t), in units of the partial sum.
-    fn exponentiate(&self, minus_m: &mut [f64], part: &mut PartialSum) {
-        let top = dispatch(Largest(minus_m));
-        if self.form == Form::Centred && !minus_m.is_empty() {
-            part.raise(top);
-        }
-        dispatch(Exponentiate { minus_m, top, factor: (top - part.log_scale).exp() });
-    }
-
     /// Adds patches where ρ is the same everywhere: the partial sum gets the weighted exp(−m) of
     /// each.
     fn add_same(
@@ -129,20 +123,14 @@ impl<'a> MEstimatorObjective<'a> {
         let minus_m = &mut worker.node;
         minus_m.resize(patches.len(), 0.0);
         centred.multiply(patches.clone(), minus_m);
-        self.exponentiate(minus_m, part);
+        exponentiate(minus_m);
         minus_m.iter_mut().zip(&weights[patches.clone()]).for_each(|(e, weight)| *e *= weight);
         part.value += dispatch(Sum(minus_m));
         part.vector[patches].copy_from_slice(minus_m);
     }
 
     /// Loss of the patches of a sequence; its derivatives replace their scores.
-    fn patch_loss(
-        &self,
-        sequence: SequencePatches<'_>,
-        rho: &[f64],
-        scores: &mut [f64],
-        part: &mut PartialSum,
-    ) -> f64 {
+    fn patch_loss(&self, sequence: SequencePatches<'_>, rho: &[f64], scores: &mut [f64]) -> f64 {
         let SequencePatches { shape, truth } = sequence;
         let n_nodes = truth.len();
         let mut linear = 0.0;
@@ -155,7 +143,7 @@ impl<'a> MEstimatorObjective<'a> {
             linear += mean;
             scores[n] = if self.form == Form::Centred { mean - right } else { -right };
         }
-        self.exponentiate(&mut scores[..n_nodes], part);
+        exponentiate(&mut scores[..n_nodes]);
         let sum = dispatch(Sum(&scores[..n_nodes]));
         for n in (0..n_nodes).rev() {
             let e = scores[n];
@@ -199,6 +187,10 @@ impl Objective for MEstimatorObjective<'_> {
         self.train.len()
     }
 
+    fn n_positions(&self) -> f64 {
+        self.n
+    }
+
     fn cost(&self, item: usize) -> usize {
         match &self.rho {
             // Entries are read by position and by column.
@@ -231,9 +223,7 @@ impl Objective for MEstimatorObjective<'_> {
             }
             PreparedReference::Each { patches, rho, rho_offsets } => {
                 let rho = &rho[rho_offsets[item]..rho_offsets[item + 1]];
-                patches.add(item, part, worker, |sequence, scores, part| {
-                    self.patch_loss(sequence, rho, scores, part)
-                })
+                patches.add(item, part, worker, |sequence, scores| self.patch_loss(sequence, rho, scores))
             }
         }
     }
@@ -265,7 +255,6 @@ impl Objective for MEstimatorObjective<'_> {
 
     fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64 {
         let mut linear = 0.0;
-        let scale = self.n / total.value;
         match &mut self.rho {
             PreparedReference::Same { centred, weights } => {
                 let sum = |centred: &mut CentredPatches, factors: &[f64]| match some {
@@ -279,31 +268,27 @@ impl Objective for MEstimatorObjective<'_> {
                     linear = w.iter().zip(&*gradient).map(|(w, slope)| w * slope).sum();
                 }
                 sum(centred, &total.vector);
-                let (own, mean) = if self.form == Form::Joint { (-1.0, 0.0) } else { (-scale, scale) };
+                let (own, mean) = if self.form == Form::Joint { (-1.0, 0.0) } else { (-1.0, 1.0) };
                 centred.unpack(own, mean, gradient);
             }
-            PreparedReference::Each { patches, .. } => {
-                patches.unpack(total, gradient);
-                let scale = if self.form == Form::Joint { 1.0 } else { scale };
-                gradient.iter_mut().for_each(|slope| *slope *= scale);
-            }
+            PreparedReference::Each { patches, .. } => patches.unpack(total, gradient),
         }
-        match self.form {
-            Form::Joint => total.value + linear,
-            Form::Centred => self.n * (total.value.ln() + total.log_scale - self.n.ln()),
-        }
-    }
-
-    fn is_sum(&self) -> bool {
-        self.form == Form::Joint
+        total.value + linear
     }
 
     fn is_separated(&self, value: f64) -> bool {
-        value < -20.0 * self.n
+        self.form == Form::Centred && value < 1e-4 * self.n
     }
 }
 
-/// Replaces −m_t by exp(−m_t) times `factor`; `top` is the largest −m_t.
+/// Replaces each −m_t by exp(−m_t).
+fn exponentiate(minus_m: &mut [f64]) {
+    let top = dispatch(Largest(minus_m));
+    // An infinite factor times an exponential that vanishes would be NaN.
+    dispatch(Exponentiate { minus_m, top, factor: top.exp().min(f64::MAX) });
+}
+
+/// Replaces −m_t by exp(−m_t − top) times `factor`; `top` is the largest −m_t.
 struct Exponentiate<'k> {
     minus_m: &'k mut [f64],
     top: f64,

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use crf_core::{Aligned, ConstrainedTables, Result, Scratch};
+use crf_core::{Aligned, ConstrainedTables, Dataset, Result, Scratch};
 
 /// An objective: a function of the weights that is a sum over the items (sequences) of a dataset.
 ///
@@ -12,6 +12,9 @@ pub trait Objective: Send + Sync {
     fn dim(&self) -> usize;
     /// Number of items.
     fn n_items(&self) -> usize;
+    /// Sum of the weights of all positions that count: the number of positions that the value grows
+    /// with.
+    fn n_positions(&self) -> f64;
     /// Work of an item, relative to other items.
     fn cost(&self, item: usize) -> usize;
     /// Length of a [`PartialSum`]: the gradient, in whatever layout suits the objective, and other
@@ -36,10 +39,6 @@ pub trait Objective: Send + Sync {
     /// Returns the value from the total over all items, or over `some`, and writes its gradient to
     /// `gradient`.
     fn finish(&mut self, w: &[f64], some: Option<&[usize]>, total: &PartialSum, gradient: &mut [f64]) -> f64;
-    /// True if the objective over all items is the sum of the objectives over parts of them.
-    fn is_sum(&self) -> bool {
-        true
-    }
     /// True if `value` is so low that the data are separable: only weights that grow for ever lead
     /// there.
     fn is_separated(&self, value: f64) -> bool;
@@ -52,6 +51,10 @@ impl<O: Objective + ?Sized> Objective for Box<O> {
 
     fn n_items(&self) -> usize {
         (**self).n_items()
+    }
+
+    fn n_positions(&self) -> f64 {
+        (**self).n_positions()
     }
 
     fn cost(&self, item: usize) -> usize {
@@ -84,16 +87,17 @@ impl<O: Objective + ?Sized> Objective for Box<O> {
         (**self).finish(w, some, total, gradient)
     }
 
-    fn is_sum(&self) -> bool {
-        (**self).is_sum()
-    }
-
     fn is_separated(&self, value: f64) -> bool {
         (**self).is_separated(value)
     }
 }
 
-/// Partial sum over some of the items, in units of exp(`log_scale`).
+/// Sum of the weights of all positions of a dataset.
+pub(crate) fn weighted_positions(data: &Dataset) -> f64 {
+    (0..data.len()).map(|i| data.weight(i) * data.range(i).len() as f64).sum()
+}
+
+/// Partial sum over some of the items.
 #[derive(Debug)]
 pub struct PartialSum {
     /// The value.
@@ -102,46 +106,12 @@ pub struct PartialSum {
     pub vector: Aligned,
     /// True if all inference behind the sum was exact.
     pub exact: bool,
-    /// Logarithm of the unit of value and vector; 0 unless [`PartialSum::raise`] changed it.
-    pub log_scale: f64,
 }
-
-/// Logarithm of the factor by which numbers may exceed their unit; sums of such numbers still fit a
-/// double.
-const MAX_LOG_FACTOR: f64 = 300.0;
 
 impl PartialSum {
     /// Creates an empty sum of `len` numbers.
     pub fn new(len: usize) -> Self {
-        PartialSum { value: 0.0, vector: Aligned::zeros(len), exact: true, log_scale: 0.0 }
-    }
-
-    /// Chooses a unit in which exp(`log`) can be added without overflow, and is not lost unless
-    /// something larger follows.
-    ///
-    /// Only for sums of positive values.
-    pub fn raise(&mut self, log: f64) {
-        if self.value == 0.0 {
-            self.log_scale = log;
-        } else if log > self.log_scale + MAX_LOG_FACTOR {
-            self.change_scale(log);
-        }
-    }
-
-    /// Changes the unit; the sum stays the same.
-    pub(crate) fn change_scale(&mut self, log_scale: f64) {
-        let factor = self.factor(log_scale);
-        if factor != 1.0 {
-            self.value *= factor;
-            self.vector.iter_mut().for_each(|number| *number *= factor);
-        }
-        self.log_scale = log_scale;
-    }
-
-    /// Factor that converts the numbers to units of exp(`log_scale`), which must not be smaller
-    /// than the present unit unless the sum is empty.
-    pub(crate) fn factor(&self, log_scale: f64) -> f64 {
-        if self.log_scale > log_scale { 0.0 } else { (self.log_scale - log_scale).exp() }
+        PartialSum { value: 0.0, vector: Aligned::zeros(len), exact: true }
     }
 
     /// Sets the sum to zero.
@@ -149,7 +119,6 @@ impl PartialSum {
         self.value = 0.0;
         self.vector.fill(0.0);
         self.exact = true;
-        self.log_scale = 0.0;
     }
 }
 

@@ -75,7 +75,7 @@ impl<'a> Patches<'a> {
         item: usize,
         part: &mut PartialSum,
         worker: &mut WorkerMemory,
-        loss: impl FnOnce(SequencePatches<'_>, &mut [f64], &mut PartialSum) -> f64,
+        loss: impl FnOnce(SequencePatches<'_>, &mut [f64]) -> f64,
     ) -> Result<()> {
         let WorkerMemory { potentials, constrained, node, edge, .. } = worker;
         let data = self.scorer.encoded().data();
@@ -88,7 +88,7 @@ impl<'a> Patches<'a> {
         node.clear();
         node.extend_from_slice(p.node());
         dispatch(Gather { p: &p, truth, scores: node });
-        let value = loss(SequencePatches { shape: p.shape(), truth }, node, part);
+        let value = loss(SequencePatches { shape: p.shape(), truth }, node);
         part.value += weight * value;
         let (packed, sums) = part.vector.split_at_mut(self.scorer.n_packed());
         if let EdgeBeliefs::PerTable { sums, weight } = self.scorer.edge_beliefs(item, weight, sums, edge) {

@@ -2,7 +2,7 @@ use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
 use crf_core::{Label, Problem, Result};
 
 use crate::objectives::fixed_scores::FixedScores;
-use crate::objectives::objective::{Objective, PartialSum, WorkerMemory};
+use crate::objectives::objective::{Objective, PartialSum, WorkerMemory, weighted_positions};
 use crate::objectives::patches::{Patches, SequencePatches};
 
 /// Negative log pseudo-likelihood −Σ_t log p(y_t | y of its neighbours, X) of Besag (1975), on any
@@ -13,14 +13,14 @@ use crate::objectives::patches::{Patches, SequencePatches};
 #[derive(Debug)]
 pub struct PseudoLikelihoodObjective<'a> {
     patches: Patches<'a>,
-    n_positions: usize,
+    n_positions: f64,
 }
 
 impl<'a> PseudoLikelihoodObjective<'a> {
     /// The objective over the training data of a problem.
     pub fn new(problem: &Problem<'a>) -> Result<Self> {
         let patches = Patches::new(problem, "pseudo-likelihood")?;
-        Ok(PseudoLikelihoodObjective { patches, n_positions: problem.train.data().n_positions() })
+        Ok(PseudoLikelihoodObjective { patches, n_positions: weighted_positions(problem.train.data()) })
     }
 
     /// Adds fixed scores of labels.
@@ -38,6 +38,10 @@ impl Objective for PseudoLikelihoodObjective<'_> {
         self.patches.n_items()
     }
 
+    fn n_positions(&self) -> f64 {
+        self.n_positions
+    }
+
     fn cost(&self, item: usize) -> usize {
         self.patches.cost(item)
     }
@@ -51,7 +55,7 @@ impl Objective for PseudoLikelihoodObjective<'_> {
     }
 
     fn add(&self, _w: &[f64], item: usize, part: &mut PartialSum, worker: &mut WorkerMemory) -> Result<()> {
-        self.patches.add(item, part, worker, |sequence, scores, _| dispatch(PatchLoss { sequence, scores }))
+        self.patches.add(item, part, worker, |sequence, scores| dispatch(PatchLoss { sequence, scores }))
     }
 
     fn finish(
@@ -66,7 +70,7 @@ impl Objective for PseudoLikelihoodObjective<'_> {
     }
 
     fn is_separated(&self, value: f64) -> bool {
-        value < 1e-4 * self.n_positions as f64
+        value < 1e-4 * self.n_positions
     }
 }
 

@@ -92,7 +92,6 @@ impl<O: Objective> Sharded<O> {
     /// Returns the value of the sum over some of the items at `w`, and writes its gradient to
     /// `gradient`.
     pub fn evaluate_some(&mut self, items: &[usize], w: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        assert!(self.objective.is_sum(), "only sums have parts");
         self.seen += items.len();
         self.sum(w, Some(items), gradient)
     }
@@ -123,25 +122,18 @@ impl<O: Objective> Sharded<O> {
             [only] => work((0, only))?,
             many => many.par_iter_mut().enumerate().try_for_each(work)?,
         }
-        // A unit that is large enough for all shards; an empty shard has none.
-        let scales = shards.iter().filter(|shard| shard.part.value != 0.0).map(|shard| shard.part.log_scale);
-        let log_scale = scales.reduce(f64::max).unwrap_or(0.0);
         // The first shard becomes the total.
         let (total, others) = shards.split_first_mut().expect("there is at least one shard");
         let (total, others) = (&mut total.part, &*others);
-        total.change_scale(log_scale);
         for shard in others {
-            total.value += shard.part.factor(log_scale) * shard.part.value;
+            total.value += shard.part.value;
             total.exact &= shard.part.exact;
         }
         let sum = |(stripe, total): (usize, &mut [f64])| {
             let range = stripe * STRIPE..stripe * STRIPE + total.len();
             for shard in others {
-                let factor = shard.part.factor(log_scale);
-                total
-                    .iter_mut()
-                    .zip(&shard.part.vector[range.clone()])
-                    .for_each(|(total, part)| *total += factor * part);
+                let part = &shard.part.vector[range.clone()];
+                total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
             }
         };
         if others.is_empty() || total.vector.len() <= STRIPE {

@@ -50,7 +50,7 @@ impl Optimizer for Adam {
     fn start(&self, f: &dyn CostFunction, seed: &Seed) -> Result<Box<dyn OptimizerState>> {
         let zeros = || vec![0.0; f.dim()];
         let moments = Moments { settings: self.clone(), mean: zeros(), square: zeros(), weight: [1.0; 2] };
-        MiniBatches::start("adam", moments, self.batch, f, seed)
+        Ok(MiniBatches::start(moments, self.batch, f, seed))
     }
 }
 

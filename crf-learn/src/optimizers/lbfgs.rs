@@ -178,8 +178,12 @@ mod tests {
             PenaltyFactor { of_all: 0.0, spared: &[] }
         }
 
-        fn n_items(&self) -> Option<usize> {
-            None
+        fn n_items(&self) -> usize {
+            1
+        }
+
+        fn n_positions(&self) -> f64 {
+            1.0
         }
 
         fn work(&self) -> usize {

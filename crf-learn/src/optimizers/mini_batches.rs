@@ -5,16 +5,18 @@ use crate::training::shuffled_order::ShuffledOrder;
 
 /// Update rule of a mini-batch optimizer.
 pub(crate) trait Update: Send {
-    /// Changes `w` by the gradient of the mean over a batch, ℓ2 penalty included. `l1` is the ℓ1
+    /// Changes `w` by an estimate of the gradient of the mean over all positions, ℓ2 penalty
+    /// included. `l1` is the ℓ1
     /// penalty on the same scale, and `epoch` the number of times that all items were seen.
     fn update(&mut self, w: &mut [f64], gradient: &[f64], l1: PenaltyFactor<'_>, epoch: f64);
 }
 
 /// Mini-batch steps, one epoch each: all items once, batch by batch, in an order drawn anew.
 ///
-/// The gradient is that of the mean over the items, so that rates mean the same for small and large
-/// data: the gradient of a batch is divided by its size, and penalties by the number of items.
-/// After the epoch the objective is evaluated over all items for the trace; that takes at most as
+/// The gradient is that of the mean over the positions, so that rates mean the same for small and
+/// large data and for long and short sequences: the gradient of a batch is divided by its part of
+/// all items times their positions, and penalties by the number of positions. So it is right on
+/// average, whatever lengths the sequences of a batch have. After the epoch the objective is evaluated over all items for the trace; that takes at most as
 /// long as the epoch did.
 pub(crate) struct MiniBatches<U> {
     update: U,
@@ -25,21 +27,10 @@ pub(crate) struct MiniBatches<U> {
 }
 
 impl<U: Update + 'static> MiniBatches<U> {
-    /// Starts epochs over the items of `f`, which must be a sum.
-    pub(crate) fn start(
-        tag: &'static str,
-        update: U,
-        batch: u32,
-        f: &dyn CostFunction,
-        seed: &Seed,
-    ) -> Result<Box<dyn OptimizerState>> {
-        let Some(n_items) = f.n_items() else {
-            let what = "needs an objective that is a sum over sequences: `mle`, `pseudo-likelihood`, or `m-estimator` \
-                        with `form = \"joint\"`; for the centred form take `lbfgs` or `owl-qn`";
-            return Err(Error::Unsupported { tag, what: what.into() });
-        };
-        let (order, gradient) = (ShuffledOrder::new(n_items, seed), vec![0.0; f.dim()]);
-        Ok(Box::new(MiniBatches { update, batch: batch as usize, order, gradient, epochs: 0 }))
+    /// Starts epochs over the items of `f`.
+    pub(crate) fn start(update: U, batch: u32, f: &dyn CostFunction, seed: &Seed) -> Box<dyn OptimizerState> {
+        let (order, gradient) = (ShuffledOrder::new(f.n_items(), seed), vec![0.0; f.dim()]);
+        Box::new(MiniBatches { update, batch: batch as usize, order, gradient, epochs: 0 })
     }
 }
 
@@ -48,16 +39,20 @@ impl<U: Update> OptimizerState for MiniBatches<U> {
         let MiniBatches { update, batch, order, gradient, epochs } = self;
         let items = order.next();
         let n = items.len() as f64;
-        for (done, items) in (0..).step_by(*batch).zip(items.chunks(*batch)) {
+        // Where nothing counts, all gradients are zero.
+        let n_positions = if f.n_positions() > 0.0 { f.n_positions() } else { 1.0 };
+        let mut done = 0;
+        for items in items.chunks(*batch) {
             f.evaluate_some(items, &point.w, gradient)?;
-            let mean = 1.0 / items.len() as f64;
+            let mean = n / (items.len() as f64 * n_positions);
             let l2 = f.l2();
             for (k, (slope, w)) in gradient.iter_mut().zip(&point.w).enumerate() {
-                *slope = mean * *slope + l2.of(k) / n * w;
+                *slope = mean * *slope + l2.of(k) / n_positions * w;
             }
             let l1 = f.l1();
-            let l1 = PenaltyFactor { of_all: l1.of_all / n, ..l1 };
+            let l1 = PenaltyFactor { of_all: l1.of_all / n_positions, ..l1 };
             update.update(&mut point.w, gradient, l1, f64::from(*epochs) + done as f64 / n);
+            done += items.len();
         }
         *epochs += 1;
         f.evaluate(point)?;
@@ -66,5 +61,9 @@ impl<U: Update> OptimizerState for MiniBatches<U> {
         }
         let message = format!("the objective is {} after epoch {epochs}; lower the `rate`", point.value);
         Err(Error::NotFinite(message))
+    }
+
+    fn descends(&self) -> bool {
+        false
     }
 }

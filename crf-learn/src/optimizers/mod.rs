@@ -25,7 +25,8 @@
 //! Mini-batches. Optimizers that draw (`mini_batches.rs`: `sgd`, `adam`) ask a
 //! [`CostFunction`](optimizer::CostFunction) for the gradient over some of its items. Their
 //! iteration is an epoch, after which the objective is evaluated over all data, so a trace means
-//! the same for every optimizer. They refuse an objective that is no sum.
+//! the same for every optimizer. Their objective may rise on the way: the loop keeps the best
+//! weights, and compares means over the stopping rule's period.
 //!
 //! Start with `optimizer.rs`, then `lbfgs.rs`.
 

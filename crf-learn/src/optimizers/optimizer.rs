@@ -15,8 +15,10 @@ pub trait CostFunction {
     fn l1(&self) -> PenaltyFactor<'_>;
     /// Factor of each w_k²/2.
     fn l2(&self) -> PenaltyFactor<'_>;
-    /// Number of items that the function is a sum over, penalties aside; `None` if it is no sum.
-    fn n_items(&self) -> Option<usize>;
+    /// Number of items that the function is a sum over, penalties aside.
+    fn n_items(&self) -> usize;
+    /// Sum of the weights of all positions of the items.
+    fn n_positions(&self) -> f64;
     /// Work of all items together, as a number of additions.
     fn work(&self) -> usize;
     /// Number of evaluations so far.
@@ -64,10 +66,14 @@ pub trait OptimizerState {
     /// Moves `point` to better weights, or to weights on the way to better ones; false if it could
     /// not.
     fn step(&mut self, f: &mut dyn CostFunction, point: &mut Point) -> Result<bool>;
+    /// True if no step raises the function.
+    fn descends(&self) -> bool {
+        true
+    }
 }
 
 /// A point of the minimisation.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Point {
     /// The weights.
     pub w: Vec<f64>,
@@ -81,6 +87,21 @@ pub struct Point {
     pub length: f64,
     /// Number of weights that are not zero.
     pub non_zeros: usize,
+}
+
+impl Clone for Point {
+    fn clone(&self) -> Self {
+        Point { w: self.w.clone(), gradient: self.gradient.clone(), ..*self }
+    }
+
+    /// Copies all numbers without allocating.
+    fn clone_from(&mut self, from: &Self) {
+        let Point { w, gradient, value, gradient_norm, length, non_zeros } = self;
+        w.clone_from(&from.w);
+        gradient.clone_from(&from.gradient);
+        (*value, *gradient_norm, *length, *non_zeros) =
+            (from.value, from.gradient_norm, from.length, from.non_zeros);
+    }
 }
 
 impl Point {
@@ -100,9 +121,10 @@ pub struct StopRule {
     /// Tolerance of the gradient: converged when its norm is at most this times max(1, ‖w‖).
     pub tolerance: f64,
     /// Tolerance of the objective: stop when it fell by less than this fraction over `period`
-    /// iterations. 0 disables it.
+    /// iterations. With `sgd` and `adam`, whose objective may rise on the way, its means over two
+    /// periods are compared. 0 disables it.
     pub delta: f64,
-    /// Number of iterations over which `delta` is measured.
+    /// Number of iterations over which `delta` is measured; at least 1.
     pub period: u32,
 }
 
@@ -173,8 +195,9 @@ pub fn run_steps(
     let n_before = iterations.len();
     // A gradient at other weights may be small already.
     let first_norm = if point.length == 0.0 { point.gradient_norm } else { f64::INFINITY };
-    // Of the last iterations; a long period must not take memory that may never be used.
-    let mut past = VecDeque::new();
+    let descends = steps.descends();
+    let mut past = Past { values: VecDeque::new(), period: rule.period as usize, descends };
+    let mut best = (!descends).then(|| point.clone());
     let stop = loop {
         if let Some(record) = iterations[n_before..].last_mut() {
             record.gradient_norm = point.gradient_norm;
@@ -190,14 +213,17 @@ pub fn run_steps(
         if point.gradient_norm <= rule.tolerance * point.length.max(1.0) {
             break Stop::Converged;
         }
-        past.push_back(point.value);
-        if past.len() > rule.period as usize {
-            let before = past.pop_front().unwrap_or(point.value);
-            let fell = before - point.value;
-            if fell <= 0.0 {
+        if let Some(best) = best.as_mut().filter(|best| point.value < best.value) {
+            best.clone_from(point);
+        }
+        if let Some(fell) = past.push(point.value) {
+            if !descends && rule.delta > 0.0 && fell < rule.delta * point.value.abs() {
+                break Stop::Wavering;
+            }
+            if descends && fell <= 0.0 {
                 break Stop::NoProgress;
             }
-            if fell < rule.delta * point.value.abs() {
+            if descends && fell < rule.delta * point.value.abs() {
                 if point.gradient_norm > STEEP * first_norm {
                     tracing::warn!(
                         "the objective hardly falls, but its gradient has a norm of {:.1e} after {first_norm:.1e} at the \
@@ -225,7 +251,39 @@ pub fn run_steps(
             dual: None,
         });
     };
+    if let Some(best) = best {
+        *point = best;
+    }
     Ok(Trace { iterations, stop })
+}
+
+/// Values of the last iterations, as far as the stopping rule needs them.
+///
+/// They are stored as they come: a long period must not take memory that may never be used.
+struct Past {
+    values: VecDeque<f64>,
+    period: usize,
+    descends: bool,
+}
+
+impl Past {
+    /// Records a value, and returns how much it is below the one of a period ago; `None` as long as
+    /// there is none. Of an optimizer that does not descend the means over two periods are compared,
+    /// of which the first must not reach back to the starting point.
+    fn push(&mut self, value: f64) -> Option<f64> {
+        let Past { values, period, descends } = self;
+        values.push_back(value);
+        let wanted = if *descends { *period + 1 } else { 2 * *period + 1 };
+        if values.len() < wanted {
+            return None;
+        }
+        let first = values.pop_front()?;
+        if *descends {
+            return Some(first - value);
+        }
+        let mean = |values: &mut dyn Iterator<Item = &f64>| values.sum::<f64>() / *period as f64;
+        Some(mean(&mut values.iter().take(*period)) - mean(&mut values.iter().skip(*period)))
+    }
 }
 
 /// Partial derivative of the penalised function that is nearest to zero (Andrew & Gao 2007,

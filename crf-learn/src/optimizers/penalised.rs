@@ -129,9 +129,12 @@ impl<O: Objective> CostFunction for Penalised<O> {
         PenaltyFactor { of_all: self.l2, spared: &self.spared }
     }
 
-    fn n_items(&self) -> Option<usize> {
-        let objective = self.objective.objective();
-        objective.is_sum().then(|| objective.n_items())
+    fn n_items(&self) -> usize {
+        self.objective.objective().n_items()
+    }
+
+    fn n_positions(&self) -> f64 {
+        self.objective.objective().n_positions()
     }
 
     fn work(&self) -> usize {

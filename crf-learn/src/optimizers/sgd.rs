@@ -13,7 +13,7 @@ use crate::optimizers::optimizer::{CostFunction, Optimizer, OptimizerState, Pena
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sgd {
-    /// Learning rate η₀ of the first step, on the mean over the sequences; above 0.
+    /// Learning rate η₀ of the first step, on the mean over the positions; above 0.
     pub rate: f64,
     /// Schedule by which the rate falls with the number of epochs e.
     pub schedule: StepSchedule,
@@ -38,7 +38,7 @@ pub enum StepSchedule {
 
 impl Default for Sgd {
     fn default() -> Self {
-        Sgd { rate: 0.1, schedule: StepSchedule::Inverse, decay: 0.85, batch: None }
+        Sgd { rate: 1.0, schedule: StepSchedule::Inverse, decay: 0.85, batch: None }
     }
 }
 
@@ -60,7 +60,7 @@ impl Optimizer for Sgd {
         let batch = self.batch.unwrap_or_else(|| default_batch(f));
         let penalised = if f.l1().of_all > 0.0 { f.dim() } else { 0 };
         let descent = Descent { settings: self.clone(), due: 0.0, paid: vec![0.0; penalised] };
-        MiniBatches::start("sgd", descent, batch, f, seed)
+        Ok(MiniBatches::start(descent, batch, f, seed))
     }
 }
 
@@ -72,7 +72,7 @@ const MIN_STEPS: usize = 32;
 
 /// Batch size for which a step is worth an update of all weights.
 fn default_batch(f: &dyn CostFunction) -> u32 {
-    let n_items = f.n_items().unwrap_or(1).max(1);
+    let n_items = f.n_items().max(1);
     let each = (f.work() / n_items).max(1);
     (PASSES * f.dim() / each).clamp(1, n_items.div_ceil(MIN_STEPS)) as u32
 }

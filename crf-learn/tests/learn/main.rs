@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod boosting;
+mod columns;
 mod generative;
 mod graphs;
 mod label_weighted;

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crf_core::{FitContext, Problem, Result, Stop, feature_units};
+use crf_core::{Error, FitContext, Problem, Result, Stop, feature_units};
 use crf_learn::{
     CostFunction, LikelihoodObjective, Objective, Penalised, Penalty, PenaltyFactor, Point, Sharded,
     StopRule, pseudo_gradient, run_steps,
@@ -62,10 +62,16 @@ impl<'a> CandidateObjective<'a> {
         Ok(objective)
     }
 
-    /// Updates value and gradient for the current weights.
+    /// Updates value and gradient for the current weights; an error if one is not finite, which a
+    /// selector could not compare.
     pub(crate) fn evaluate(&mut self) -> Result<()> {
         self.value = self.full.evaluate(&self.w, &mut self.gradient)?;
-        Ok(())
+        let what = match self.gradient.iter().position(|slope| !slope.is_finite()) {
+            Some(k) => format!("the slope of `{}` is {}", self.problem.map.name(k), self.gradient[k]),
+            None if self.value.is_finite() => return Ok(()),
+            None => format!("the objective is {}", self.value),
+        };
+        Err(Error::NotFinite(format!("{what}; scale the features")))
     }
 
     /// Saves weights, gradient and value.
@@ -201,8 +207,12 @@ impl CostFunction for Restricted<'_> {
         self.penalised.l2()
     }
 
-    fn n_items(&self) -> Option<usize> {
+    fn n_items(&self) -> usize {
         self.penalised.n_items()
+    }
+
+    fn n_positions(&self) -> f64 {
+        self.penalised.n_positions()
     }
 
     fn work(&self) -> usize {
@@ -234,7 +244,6 @@ mod tests {
     use crf_testing::problems::Encoded;
     use crf_testing::runs::{INFERENCE, quiet};
     use proptest::prelude::*;
-    use rand::RngExt as _;
 
     /// Noisy numbers of two labels, each times a power of two.
     fn encoded(seed: u64, digits: [i32; 3]) -> Encoded {

@@ -25,21 +25,25 @@ impl Selector for Correlation {
 
     fn path(&self, problem: &Problem<'_>, run: &mut FitContext<'_>, emit: &mut Emit<'_>) -> Result<Stop> {
         let scores = score_functions(problem.map, problem.train, |non_zeros, totals, targets| {
-            let n = totals.iter().sum::<f64>();
             // Correlations have no unit, and squares of large numbers would overflow.
             let largest = non_zeros.iter().map(|(_, value, _)| value.abs()).fold(0.0, f64::max);
             let mut sum = 0.0;
             let mut square = 0.0;
-            let mut sum_of_target = vec![0.0; totals.len()];
+            let mut sum_of_target: Vec<(u32, f64)> = Vec::new(); // ascending, without zeros
             for (target, value, weight) in non_zeros {
                 let value = value / largest;
                 sum += weight * value;
                 square += weight * value * value;
-                sum_of_target[target as usize] += weight * value;
+                match sum_of_target.last_mut() {
+                    Some((last, sum)) if *last == target => *sum += weight * value,
+                    _ => sum_of_target.push((target, weight * value)),
+                }
             }
+            let n = totals.all;
             let r = |&target: &u32| {
-                let with = sum_of_target[target as usize];
-                let count = totals[target as usize];
+                let index = sum_of_target.binary_search_by_key(&target, |(target, _)| *target);
+                let with = index.map_or(0.0, |index| sum_of_target[index].1);
+                let count = totals.of(target);
                 let spread = (n * square - sum * sum) * (count * (n - count));
                 if spread > 0.0 { (n * with - sum * count).abs() / spread.sqrt() } else { 0.0 }
             };

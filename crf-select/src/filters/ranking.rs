@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use crf_core::{EncodedDataset, FeatureMap, FitContext, Result, Stop, require};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -63,41 +65,60 @@ impl Sizes {
 /// weight).
 pub(crate) type NonZeros = Vec<(u32, f64, f64)>;
 
+/// Total weight of each label or label pair of the data, and of all.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    of: HashMap<u32, f64>,
+    pub(crate) all: f64,
+}
+
+impl Totals {
+    fn add(&mut self, target: u32, weight: f64) {
+        *self.of.entry(target).or_default() += weight;
+        self.all += weight;
+    }
+
+    /// Total weight of a label or label pair.
+    pub(crate) fn of(&self, target: u32) -> f64 {
+        self.of.get(&target).copied().unwrap_or(0.0)
+    }
+}
+
 /// Scores all features, function by function, in the order of the map.
 ///
-/// `score` gets the non-zero values of a function, the total weight of each label or label pair
-/// among all positions or edges of the function's kind, and the targets whose features it is to
-/// score.
+/// `score` gets the non-zero values of a function, sorted by target, the total weights of the labels
+/// or label pairs among all positions or edges of the function's kind, and the targets whose
+/// features it is to score. Its cost must be linear in these: there are far more pairs of labels
+/// than pairs at which a function is not zero.
 pub(crate) fn score_functions(
     map: &FeatureMap,
     encoded: &EncodedDataset,
-    score: impl Fn(NonZeros, &[f64], &[u32]) -> Vec<f64> + Sync,
+    score: impl Fn(NonZeros, &Totals, &[u32]) -> Vec<f64> + Sync,
 ) -> Vec<f64> {
     let columns = FunctionColumns::new(map, encoded);
     let (data, schema) = (encoded.data(), map.schema());
     let labels = data.labels();
     let weights = weights(data);
-    let mut label_totals: Vec<Vec<f64>> =
-        (0..schema.kinds().len()).map(|k| vec![0.0; schema.n_labels(k as u16)]).collect();
-    let table_shapes: Vec<(usize, usize)> =
-        (0..schema.relations().len()).map(|r| schema.table_shape(r as u16)).collect();
-    let mut pair_totals: Vec<Vec<f64>> =
-        table_shapes.iter().map(|&(n_tails, n_heads)| vec![0.0; n_tails * n_heads]).collect();
+    let totals = |n: usize| (0..n).map(|_| Totals::default()).collect::<Vec<Totals>>();
+    let mut label_totals = totals(schema.kinds().len());
+    let mut pair_totals = totals(schema.relations().len());
+    let n_heads: Vec<u32> =
+        (0..schema.relations().len()).map(|r| schema.table_shape(r as u16).1 as u32).collect();
     let label_pair = |relation: u16, tail: usize, head: usize| {
-        Some(known(labels[tail])? * table_shapes[relation as usize].1 as u32 + known(labels[head])?)
+        Some(known(labels[tail])? * n_heads[relation as usize] + known(labels[head])?)
     };
     for i in 0..data.len() {
         let shape = data.shape(i);
         let start = data.range(i).start;
         for n in 0..shape.n_nodes() {
             if let Some(label) = known(labels[start + n]) {
-                label_totals[shape.kind(n) as usize][label as usize] += data.weight(i);
+                label_totals[shape.kind(n) as usize].add(label, data.weight(i));
             }
         }
         for e in 0..shape.n_edges() {
             let ((u, v), relation) = (shape.ends(e), shape.relation(e));
             if let Some(pair) = label_pair(relation, start + u, start + v) {
-                pair_totals[relation as usize][pair as usize] += data.weight(i);
+                pair_totals[relation as usize].add(pair, data.weight(i));
             }
         }
     }
@@ -106,6 +127,7 @@ pub(crate) fn score_functions(
         columns.for_each_position(g, |t, value| {
             non_zeros.extend(known(labels[t]).map(|label| (label, value, weights[t])));
         });
+        non_zeros.sort_by_key(|(label, ..)| *label);
         score(non_zeros, &label_totals[map.state().scope(g) as usize], map.state().targets(g))
     });
     let transition = (0..map.transition().n_observations() as u32).into_par_iter().flat_map_iter(|g| {
@@ -115,6 +137,7 @@ pub(crate) fn score_functions(
             let pair = label_pair(relation, edge.tail as usize, edge.head as usize);
             non_zeros.extend(pair.map(|pair| (pair, value, weights[edge.tail as usize])));
         });
+        non_zeros.sort_by_key(|(pair, ..)| *pair);
         score(non_zeros, &pair_totals[relation as usize], map.transition().targets(g))
     });
     state.chain(transition).collect()

@@ -1,11 +1,9 @@
-mod exponential_sum;
-
 use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use crf_core::{Candidate, FitContext, Problem, Result, Selector, Stop, require};
-use crf_learn::{Objective, ReferenceDistribution};
+use crf_learn::{Form, MEstimatorObjective, Objective, ReferenceDistribution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +12,6 @@ use crate::candidates::path_reporter::{Emit, PathReporter};
 use crate::candidates::warm_steps::WarmSteps;
 use crate::candidates::working_list::WorkingList;
 use crate::penalty_path::lambda_path::LambdaPath;
-use crate::penalty_path::m_estimator_path::exponential_sum::ExponentialSum;
 
 /// ℓ1 path of the M-estimator over patches, which needs no inference (Vail 2008, chapter 5; Jeon &
 /// Lin 2006).
@@ -163,7 +160,7 @@ fn run_length(problem: &Problem<'_>) -> f64 {
 fn m_estimator(
     rho: &ReferenceDistribution,
 ) -> impl for<'b> Fn(&Problem<'b>) -> Result<Box<dyn Objective + 'b>> + Sync {
-    |problem| Ok(Box::new(ExponentialSum::new(rho, problem)?))
+    |problem| Ok(Box::new(MEstimatorObjective::new(Form::Centred, rho, problem)?))
 }
 
 impl MEstimatorPath {

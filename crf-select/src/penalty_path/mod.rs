@@ -10,9 +10,7 @@
 //! - `l1_path.rs` takes the likelihood, which needs inference at every evaluation.
 //! - `m_estimator_path.rs` takes the M-estimator over patches, which needs none. Where labels
 //!   seldom change, true neighbours tell nearly all, so it selects state and transition features by
-//!   themselves. It minimises the sum of exponentials rather than its logarithm
-//!   (`exponential_sum.rs`): the logarithm has no minimum under weak penalties once labels can be
-//!   told apart.
+//!   themselves.
 //!
 //! The room uses `candidates/`.
 

@@ -154,3 +154,28 @@ fn filters_rank_a_number_alike_in_any_unit() {
         assert_eq!(plain, order(tag, |x| [x * 2.0_f64.powi(-1000), 0.1 * x]), "{tag}");
     }
 }
+
+// A table of all pairs of labels would have 400 million entries for each function.
+#[test]
+fn filters_make_no_table_of_all_pairs_of_labels() {
+    let words = Alphabet::new(["a", "b", "c"]);
+    let channel = Channel { name: "word".into(), kind: ChannelKind::Symbol(words) };
+    let labels = Alphabet::new((0..20_000).map(|label| format!("L{label}")));
+    let mut builder = DatasetBuilder::new(Arc::new(Schema::chain(vec![channel], labels).unwrap()));
+    for t in 0..60 {
+        builder.push(&[Value::Symbol(t % 3)], Some(t * 300 % 20_000)).unwrap();
+    }
+    builder.end_chain().unwrap();
+    let encoded = Encoded::new(r#"[{"transition": "equals", "pairs": "observed"}]"#, builder.finish());
+    for tag in ["correlation", "mutual-information"] {
+        let selector: Box<dyn Selector> = serde_json::from_str(&format!(r#"{{"type": "{tag}"}}"#)).unwrap();
+        let mut n_candidates = 0;
+        let mut watch = |_: &Iteration| ControlFlow::Continue(());
+        let mut run = FitContext::new(Seed::new(1), &mut watch);
+        let stop = selector.path(&encoded.problem(&INFERENCE), &mut run, &mut |_| {
+            n_candidates += 1;
+            Ok(ControlFlow::Continue(()))
+        });
+        assert!(stop.is_ok() && n_candidates > 3, "{tag}: {stop:?} after {n_candidates}");
+    }
+}

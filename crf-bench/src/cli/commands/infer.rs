@@ -1,4 +1,4 @@
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use clap::Args;
 use crf_core::plugin::named;
-use crf_core::{Error as CoreError, Inference, Result as CoreResult, Scratch};
-use crf_datasets::open;
+use crf_core::{Inference, Result as CoreResult, Scratch};
+use crf_datasets::{append_line, open};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -126,8 +126,7 @@ fn send_lines(file: &Path, to: &SyncSender<CoreResult<Line>>) -> CoreResult<()> 
     let mut from = open(file)?;
     for number in 1.. {
         let mut json = Vec::new();
-        let read = from.read_until(b'\n', &mut json);
-        if read.map_err(|source| CoreError::Io { path: name.clone().into(), source })? == 0 {
+        if !append_line(&name, number - 1, &mut *from, &mut json)? {
             break;
         }
         if number == 1 && json.starts_with("\u{feff}".as_bytes()) {

@@ -97,6 +97,17 @@ fn confusion_counts_true_by_predicted() {
 }
 
 #[test]
+fn the_confusion_of_many_labels_takes_the_memory_of_those_that_occur() {
+    // A matrix of 200,000² counts would be 320 GB.
+    let names: Vec<String> = (0..200_000).map(|y| format!("y{y}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let of = predict(&names, &["y7 y199999"], &["y7 y8"]);
+    let confusion = Confusion::of(&of);
+    assert_eq!((confusion.count(199_999, 8), confusion.f1(7)), (1, 1.0));
+    assert_eq!(MacroF1 {}.measure(&of.into()).unwrap(), 1.0 / 3.0);
+}
+
+#[test]
 fn a_label_that_never_occurs_is_no_part_of_macro_f1_and_worth_0_by_itself() {
     // 2/3 for cats and 3/4 for dogs.
     let macro_f1 = MacroF1 {}.measure(&example().into()).unwrap();

@@ -1,4 +1,4 @@
-use crf_core::{Alphabet, Channel, Edge, NodeKind, Relation, Result, Rng, Schema, require};
+use crf_core::{Alphabet, Channel, Edge, NodeKind, Relation, Result, Rng, Schema, require, require_memory};
 use rand::RngExt as _;
 
 use crate::generators::support::draws::draw_by_score;
@@ -40,15 +40,29 @@ impl Grid {
     }
 
     /// All edges, node by node: first to the right, then down.
-    pub(crate) fn edges(self) -> Vec<Edge> {
+    ///
+    /// Refuses grids that would not fit into the memory with the fields of so many labels.
+    pub(crate) fn edges(self, n_labels: usize) -> Result<Vec<Edge>> {
+        // Two edges a node: in this list, around both ends while labels are drawn, and in the graph
+        // of each sequence.
+        let n_grids = self.train as f64 + self.holdout.unwrap_or(0) as f64 + self.test as f64;
+        let bytes_of_node = 8.0 * n_labels as f64 + 160.0 + 64.0 * n_grids;
+        let bytes = (self.rows * self.columns) as f64 * bytes_of_node;
+        require_memory(bytes, "the grids", "use fewer or smaller ones, or fewer labels")?;
         let (rows, columns) = (self.rows as u32, self.columns as u32);
         let edges_from = |u: u32| {
             let right = (u % columns + 1 < columns).then_some(Edge { u, v: u + 1, relation: 0 });
             let down = (u / columns + 1 < rows).then_some(Edge { u, v: u + columns, relation: 1 });
             right.into_iter().chain(down)
         };
-        (0..rows * columns).flat_map(edges_from).collect()
+        Ok((0..rows * columns).flat_map(edges_from).collect())
     }
+}
+
+/// Refuses numbers of sweeps that nobody means.
+pub(crate) fn check_sweeps(sweeps: usize) -> Result<()> {
+    require(sweeps > 0, "sweeps", "at least 1", sweeps)?;
+    require(sweeps <= 1_000_000, "sweeps", "at most 1,000,000", sweeps)
 }
 
 /// Potts model: p(y) ∝ exp(Σ_n fields(n, y_n) + Σ_e couplings(e) (y_u = y_v)).

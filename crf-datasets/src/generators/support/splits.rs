@@ -1,8 +1,13 @@
 use std::sync::Arc;
 
-use crf_core::{Dataset, DatasetBuilder, Result, Rng, Schema, Seed, Splits, require};
+use crf_core::{
+    ChannelKind, Dataset, DatasetBuilder, Result, Rng, Schema, Seed, Splits, require, require_memory,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Greatest number of sequences, and of positions of a sequence. Numbers of nodes have 32 bits.
+const MOST: usize = 1_000_000_000;
 
 /// Size of one split of a trial's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,10 +26,15 @@ impl Default for Size {
 }
 
 impl Size {
-    /// Refuses splits without any position; `key` is the setting that holds the size.
+    /// Refuses splits without any position, and sizes that nobody means; `key` is the setting that
+    /// holds the size.
     fn check(&self, key: &str) -> Result<()> {
-        require(self.sequences > 0, &format!("{key}.sequences"), "at least 1", self.sequences)?;
-        require(self.length > 0, &format!("{key}.length"), "at least 1", self.length)
+        for (size, n) in [("sequences", self.sequences), ("length", self.length)] {
+            let key = format!("{key}.{size}");
+            require(n > 0, &key, "at least 1", n)?;
+            require(n <= MOST, &key, "at most 1,000,000,000", n)?;
+        }
+        Ok(())
     }
 }
 
@@ -63,6 +73,24 @@ impl SplitSizes {
         self.test.check(Split::Test.key())
     }
 
+    /// Length of the longest sequence.
+    pub(crate) fn longest(&self) -> usize {
+        self.train.length.max(self.test.length).max(self.holdout.map_or(0, |size| size.length))
+    }
+
+    /// Refuses data that would not fit into the memory.
+    pub(crate) fn require_memory(&self, schema: &Schema) -> Result<()> {
+        let bytes_of = |kind: &ChannelKind| match kind {
+            ChannelKind::Real => 8.0,
+            ChannelKind::Symbol(_) => 4.0,
+            ChannelKind::Bag(_) => 24.0,
+        };
+        let position = 8.0 + schema.channels().iter().map(|channel| bytes_of(&channel.kind)).sum::<f64>();
+        let bytes = |size: &Size| size.sequences as f64 * (32.0 + size.length as f64 * position);
+        let total = bytes(&self.train) + self.holdout.iter().map(bytes).sum::<f64>() + bytes(&self.test);
+        require_memory(total, "the drawn data", "use fewer or shorter sequences")
+    }
+
     /// Draws all splits; `fill` adds one sequence of the given length to a split and closes it.
     ///
     /// Every split has a seed of its own, and every sequence one below it. So neither the size of
@@ -73,6 +101,7 @@ impl SplitSizes {
         seed: &Seed,
         mut fill: impl FnMut(Split, usize, &mut Rng, &mut DatasetBuilder) -> Result<()>,
     ) -> Result<Splits> {
+        self.require_memory(schema)?;
         let mut draw = |split: Split, size: Size| -> Result<Dataset> {
             let seed = seed.child(split.key());
             let mut data = DatasetBuilder::new(schema.clone());

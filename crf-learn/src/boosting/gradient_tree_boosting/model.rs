@@ -154,6 +154,7 @@ struct Buffer {
     node: Vec<f64>,
     tables: Vec<f64>,
     labels: Vec<u16>,
+    row: Row,
 }
 
 impl BoundModel for BoundTrees<'_> {
@@ -161,8 +162,8 @@ impl BoundModel for BoundTrees<'_> {
         let BoundTrees { model, view, .. } = self;
         let (shape, n) = (view.x.data().shape(i), view.n_labels);
         let size = n * n;
-        let mut row = Row::new(view.attributes);
-        let Buffer { node, tables, labels } = scratch.get();
+        let Buffer { node, tables, labels, row } = scratch.get();
+        row.attach(view.attributes);
         node.clear();
         node.resize(shape.node_offset(shape.n_nodes()), 0.0);
         tables.clear();
@@ -170,7 +171,7 @@ impl BoundModel for BoundTrees<'_> {
         labels.clear();
         labels.extend(0..view.none());
         for (t, position) in view.x.data().range(i).enumerate() {
-            view.read(position, &mut row);
+            view.read(position, row);
             let mut none = [view.none()];
             let (previous, table): (&mut [u16], &mut [f64]) = match t.checked_sub(1).filter(|_| model.asks) {
                 None => (&mut none, &mut []),
@@ -178,7 +179,7 @@ impl BoundModel for BoundTrees<'_> {
             };
             for (number, tree) in model.trees.iter().enumerate() {
                 let k = number % n;
-                view.add(tree, k, &row, previous, &mut node[t * n + k], table);
+                view.add(tree, k, row, previous, &mut node[t * n + k], table);
             }
         }
         let tables = match model.asks {

@@ -1,3 +1,9 @@
+/// Minimum of the limit of steps of a solution.
+const MIN_STEPS: usize = 10_000;
+/// Limit of steps per point. Where points differ by many orders of size, there is no end to steps that
+/// gain a little.
+const STEPS_PER_POINT: usize = 100;
+
 /// Small quadratic program of cutting planes: max_α Σ_k α_k b_k − ½ αᵀGα with α ≥ 0 and Σ_k α_k =
 /// total.
 ///
@@ -51,7 +57,7 @@ impl SimplexQp {
     }
 
     /// Moves shares between pairs of points until no distribution is better by more than
-    /// `tolerance`.
+    /// `tolerance`, or the limit of steps is reached: the next solution goes on from there.
     ///
     /// The receiving point is the one with the largest derivative; the giving point is the one for
     /// which the step gains most (the second-order choice of Fan, Chen & Lin 2005).
@@ -64,7 +70,7 @@ impl SimplexQp {
         // rounding.
         let rounding = 64.0 * f64::EPSILON * *total * linear.iter().copied().fold(0.0, f64::max);
         let tolerance = tolerance.max(rounding);
-        loop {
+        for _ in 0..MIN_STEPS.max(STEPS_PER_POINT * alpha.len()) {
             let best =
                 (1..alpha.len()).fold(0, |best, k| if gradient[k] > gradient[best] { k } else { best });
             let mean: f64 = alpha.iter().zip(&*gradient).map(|(alpha, gradient)| alpha * gradient).sum();

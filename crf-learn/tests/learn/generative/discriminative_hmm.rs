@@ -40,7 +40,6 @@ proptest! {
         let (_, crf) = train(&Mle::default(), EQUIVALENT, &data);
         prop_assert!(beginning <= end + 1e-9 * end.abs() && end <= crf + 1e-3 * crf.abs(), "{beginning} ≤ {end} ≤ {crf}");
         let objectives: Vec<f64> = fit.trace.iterations.iter().map(|line| line.objective).collect();
-        // Scores are changed in place, so values that are the same differ by rounding.
         prop_assert!(objectives.is_sorted_by(|a, b| a + 1e-12 * a.abs() >= *b), "{objectives:?}");
         prop_assert!((objectives.last().unwrap() + end).abs() < 1e-6 * end.abs(), "{objectives:?} against {end}");
         // Distributions stay normalised.
@@ -63,7 +62,7 @@ fn enough_iterations_go_more_than_half_of_the_way_to_the_crf() {
     let (fit, end) = train(&learner, EMITTED, &data);
     let (_, crf) = train(&Mle::default(), EQUIVALENT, &data);
     assert!(crf - end < 0.5 * (crf - beginning), "from {beginning} over {end} to {crf}");
-    assert_eq!(fit.trace.stop, Stop::Budget);
+    assert!(matches!(fit.trace.stop, Stop::Budget | Stop::NoProgress), "{}", fit.trace.stop);
 }
 
 #[test]

@@ -96,15 +96,14 @@ fn pseudo_likelihood(encoded: &Encoded, w: &[f64]) -> f64 {
 /// The M-estimator by its definition; `rho` returns the distribution over the labels of each
 /// position in turn.
 fn m_estimator(encoded: &Encoded, w: &[f64], form: Form, rho: &[Vec<f64>]) -> f64 {
-    let (mut sum, mut linear, mut n, mut rho) = (0.0, 0.0, 0.0, rho.iter());
+    let (mut sum, mut linear, mut rho) = (0.0, 0.0, rho.iter());
     for_each_patch(encoded, w, |weight, y, scores| {
         let mean: f64 = scores.iter().zip(rho.next().unwrap()).map(|(score, rho)| rho * score).sum();
         let centre = if form == Form::Centred { mean } else { 0.0 };
         sum += weight * (centre - scores[y as usize]).exp();
         linear += weight * mean;
-        n += weight;
     });
-    if form == Form::Centred { n * (sum / n).ln() } else { sum + linear }
+    if form == Form::Centred { sum } else { sum + linear }
 }
 
 /// All three reference distributions, with their probabilities of the labels of each position.
@@ -173,6 +172,18 @@ proptest! {
                 prop_assert!(error < 1e-4 * (1.0 + want.abs()), "{form:?} {rho:?}: {error}");
             }
         }
+    }
+
+    #[test]
+    fn at_zero_the_m_estimator_falls_as_pseudo_likelihood_does(encoded in problems()) {
+        let w = vec![0.0; encoded.map.len()];
+        let [mut ours, mut theirs] = [w.clone(), w.clone()];
+        let problem = encoded.problem(&INFERENCE);
+        let rho = ReferenceDistribution::uniform(&encoded.map);
+        let exponential = MEstimatorObjective::new(Form::Centred, &rho, &problem).unwrap();
+        Sharded::new(exponential).evaluate(&w, &mut ours).unwrap();
+        Sharded::new(PseudoLikelihoodObjective::new(&problem).unwrap()).evaluate(&w, &mut theirs).unwrap();
+        prop_assert!(ours.iter().zip(&theirs).all(|(a, b)| (a - b).abs() < 1e-9), "{ours:?} {theirs:?}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Mini-batch optimizers against optimizers that use all data.
 
-use crf_core::{Learner, Problem, Result};
+use std::sync::Arc;
+
+use crf_core::{Alphabet, DatasetBuilder, Learner, Problem, Result, Schema, Stop};
 use crf_learn::{
-    Adam, Form, LikelihoodObjective, MEstimator, MEstimatorObjective, Minimisation, Mle, Objective,
-    Optimizer, PseudoLikelihood, PseudoLikelihoodObjective, ReferenceDistribution, Sgd, Sharded,
-    StepSchedule, StopRule,
+    Adam, CostFunction as _, Form, LikelihoodObjective, MEstimatorObjective, Minimisation, Mle, Objective,
+    Optimizer, Penalised, Penalty, Point, PseudoLikelihood, PseudoLikelihoodObjective, ReferenceDistribution,
+    Sgd, Sharded, StepSchedule, StopRule,
 };
 use crf_testing::cases;
 use crf_testing::problems::{Draw, Encoded, data, random_weights};
@@ -48,7 +50,9 @@ proptest! {
         parts_sum_up(PseudoLikelihoodObjective::new, &labelled, batch)?;
         let local = ReferenceDistribution::Local(random_weights(&labelled.map, 0.5, 2));
         for rho in [ReferenceDistribution::Same(vec![vec![0.2, 0.5, 0.3]]), local] {
-            parts_sum_up(|problem| MEstimatorObjective::new(Form::Joint, &rho, problem), &labelled, batch)?;
+            for form in [Form::Centred, Form::Joint] {
+                parts_sum_up(|problem| MEstimatorObjective::new(form, &rho, problem), &labelled, batch)?;
+            }
         }
     }
 }
@@ -68,7 +72,7 @@ fn train(learner: &dyn Learner, encoded: &Encoded) -> (f64, Vec<f64>) {
 fn both_come_near_the_minimum() {
     let encoded = encoded(60, 0, 3);
     let (least, _) = train(&Mle(minimisation(0.0, 1.0, 500, None)), &encoded);
-    let sgd = Sgd { rate: 0.1, batch: Some(4), ..Sgd::default() };
+    let sgd = Sgd { rate: 1.4, batch: Some(4), ..Sgd::default() };
     let adam = Adam { rate: 0.01, batch: 4, ..Adam::default() };
     // One or two sequences per step are noisier than four.
     let optimizers: [(Box<dyn Optimizer>, f64); 3] =
@@ -84,7 +88,7 @@ fn both_come_near_the_minimum() {
 fn the_cumulative_penalty_leads_to_the_sparse_minimum() {
     let encoded = encoded(60, 0, 4);
     let (least, exact) = train(&Mle(minimisation(8.0, 0.0, 500, None)), &encoded);
-    let sgd = Sgd { rate: 0.05, batch: Some(4), schedule: StepSchedule::Inverse, ..Sgd::default() };
+    let sgd = Sgd { rate: 0.7, batch: Some(4), schedule: StepSchedule::Inverse, ..Sgd::default() };
     let (found, w) = train(&Mle(minimisation(8.0, 0.0, 80, Some(Box::new(sgd)))), &encoded);
     assert!(found >= least - 1e-3 && found < 1.01 * least, "{found} vs {least}");
     let zeros = |w: &[f64]| w.iter().filter(|w| **w == 0.0).count();
@@ -107,16 +111,90 @@ fn threads_change_nothing_and_seeds_do() {
     assert_ne!(weights(1, 1), weights(1, 2));
 }
 
+/// One sequence of `positions` readings.
+fn long(positions: usize) -> Encoded {
+    Encoded::new(FEATURES, data(&Draw { sequences: 1, length: positions, labels: 3, unlabelled: 0, seed: 6 }))
+}
+
 #[test]
-fn an_objective_that_is_no_sum_is_refused() {
-    let centred = MEstimator {
-        minimisation: minimisation(0.0, 1.0, 2, Some(Box::<Sgd>::default())),
-        ..MEstimator::default()
+fn one_long_sequence_never_ends_above_its_start() {
+    let encoded = long(4000);
+    let start = 4000.0 * 3.0_f64.ln();
+    let (least, _) = train(&Mle(minimisation(0.0, 1.0, 500, None)), &encoded);
+    let optimizers: [(Box<dyn Optimizer>, f64); 2] =
+        [(Box::<Sgd>::default(), 0.5), (Box::<Adam>::default(), 0.99)];
+    for (optimizer, part) in optimizers {
+        let name = format!("{optimizer:?}");
+        let learner = Mle(Minimisation { l2: 1.0, optimizer: Some(optimizer), ..Minimisation::default() });
+        let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
+        assert!(matches!(fit.trace.stop, Stop::Wavering | Stop::Budget), "{name}: {}", fit.trace.stop);
+        let found = fit.trace.iterations.last().unwrap().objective;
+        assert!(start - found > part * (start - least), "{name}: {found} from {start}, the least is {least}");
+    }
+}
+
+#[test]
+fn the_best_weights_are_kept_not_the_last() {
+    let encoded = encoded(12, 0, 3);
+    // Rates at which the objective jumps up and down.
+    let optimizers: [Box<dyn Optimizer>; 2] = [
+        Box::new(Sgd { rate: 30.0, schedule: StepSchedule::Constant, ..Sgd::default() }),
+        Box::new(Adam { rate: 3.0, ..Adam::default() }),
+    ];
+    for optimizer in optimizers {
+        let name = format!("{optimizer:?}");
+        let learner = Mle(minimisation(0.0, 1.0, 9, Some(optimizer)));
+        let problem = encoded.problem(&INFERENCE);
+        let fit = quiet(1, |run| learner.fit(&problem, run)).unwrap();
+        let penalty = Penalty { l1: 0.0, l2: 1.0, exempt_intercepts: false };
+        let mut f = Penalised::new(LikelihoodObjective::new(&problem).unwrap(), &penalty, &encoded.map);
+        let value = |f: &mut Penalised<_>, w: Vec<f64>| {
+            let mut point = Point::new(w);
+            f.evaluate(&mut point).unwrap();
+            point.value
+        };
+        let start = value(&mut f, vec![0.0; encoded.map.len()]);
+        let best = fit.trace.iterations.iter().map(|record| record.objective).fold(start, f64::min);
+        let last = fit.trace.iterations.last().unwrap().objective;
+        let got = value(&mut f, fit.model.log_linear().unwrap().weights().to_vec());
+        assert_eq!(got, best, "{name}");
+        assert!(last > best, "{name}: nothing jumps");
+    }
+}
+
+#[test]
+fn rates_mean_the_same_whatever_sequences_positions_are_in() {
+    // The same positions, which nothing ties: in one sequence, and each by itself.
+    let schema = Arc::new(Schema::chain(vec![], Alphabet::new(["n", "y"])).unwrap());
+    let weights = |length: u32| {
+        let mut builder = DatasetBuilder::new(schema.clone());
+        for t in 0..24 {
+            builder.push(&[], Some(u32::from(t % 3 == 0))).unwrap();
+            if (t + 1) % length == 0 {
+                builder.end_chain().unwrap();
+            }
+        }
+        let encoded = Encoded::new(r#"["intercept"]"#, builder.finish());
+        let all = Some(u32::MAX);
+        let sgd = Sgd { batch: all, ..Sgd::default() };
+        train(&Mle(minimisation(0.0, 1.0, 5, Some(Box::new(sgd)))), &encoded).1
     };
-    let encoded = encoded(3, 0, 1);
-    let error = quiet(1, |run| centred.fit(&encoded.problem(&INFERENCE), run)).unwrap_err().to_string();
-    assert!(error.starts_with("`sgd` needs an objective that is a sum over sequences"), "{error}");
-    train(&MEstimator { form: Form::Joint, ..centred }, &encoded);
+    let one = weights(24);
+    for length in [1, 3, 8] {
+        let other = weights(length);
+        assert!(one.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-12), "{one:?} {other:?}");
+    }
+}
+
+#[test]
+fn small_weights_of_sequences_are_no_separation() {
+    let draw = Draw { sequences: 9, length: 12, labels: 3, unlabelled: 0, seed: 8 };
+    let data = data(&draw).reweighted(|_| 1e-6).unwrap();
+    for learner in [Box::<Mle>::default() as Box<dyn Learner>, Box::<PseudoLikelihood>::default()] {
+        let encoded = Encoded::new(FEATURES, data.clone());
+        let fit = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap();
+        assert_ne!(fit.trace.stop, Stop::Diverging, "{learner:?}");
+    }
 }
 
 #[test]

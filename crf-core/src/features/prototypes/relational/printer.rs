@@ -25,8 +25,8 @@ impl<'a> Printed<'a> {
             Expression::Binary(_, operator, _) => operator.level(),
             Expression::Not(_) | Expression::Negate(_) => PREFIX,
             Expression::Power(..) | Expression::Shift(..) => POSTFIX,
-            Expression::Number(value) if *value < 0.0 => PREFIX,
-            Expression::Name(word) if self.bindings.number(&word.text).is_some_and(|value| value < 0.0) => {
+            Expression::Number(value) if value.is_sign_negative() => PREFIX,
+            Expression::Name(word) if self.bindings.number(&word.text).is_some_and(f64::is_sign_negative) => {
                 PREFIX
             }
             _ => ATOM,

@@ -93,6 +93,16 @@ proptest! {
 }
 
 #[test]
+fn a_negative_zero_is_printed_as_it_is_read() {
+    for text in ["(-(0))²", "(-0)²", "-0^3", "(-0)[-1]", "(k)² for k in [-0, 1]"] {
+        let encoder = fit(&[text], &small());
+        for name in names(&*encoder, &small()) {
+            assert_eq!(names(&*fit(&[&name], &small()), &small()), [name], "{text}");
+        }
+    }
+}
+
+#[test]
 fn the_name_of_a_feature_is_a_rule_for_it_alone() {
     for (link, rules) in [
         ("state", r#"["y=i ∧ speed(i)<2 for i in robot", "chasing(i, j)² for i, j in robot", "y=robot2"]"#),

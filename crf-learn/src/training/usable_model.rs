@@ -1,0 +1,26 @@
+use crf_core::{Error, Model, Problem, Result, Scratch};
+
+/// Maximum size of a score that still leaves something of the differences that probabilities are
+/// made of, when scores of a sequence are added.
+const MAX_SCORE: f64 = 1e100;
+
+/// Refuses a model that cannot label the data that it was trained on: its scores are no numbers, or
+/// so large that sums and products of them overflow.
+///
+/// For learners that do not compute likelihoods themselves, which would have found out.
+pub(crate) fn require_usable(model: &dyn Model, problem: &Problem<'_>) -> Result<()> {
+    let bound = model.bind(problem.train)?;
+    let mut scratch = Scratch::new();
+    for i in 0..problem.train.len() {
+        let p = bound.fill(i, &mut scratch)?;
+        let edges = (0..p.shape().n_edges()).flat_map(|e| p.tables().of(e));
+        // −∞ forbids.
+        let is_bad =
+            |score: &&f64| score.is_nan() || (score.abs() > MAX_SCORE && **score != f64::NEG_INFINITY);
+        if let Some(score) = p.node().iter().chain(edges).find(is_bad) {
+            let message = format!("the model gives a label the score {score:e}; scale the features");
+            return Err(Error::NotFinite(message).at(format!("sequence {}", i + 1)));
+        }
+    }
+    Ok(())
+}
