@@ -344,3 +344,54 @@ fn for_each_pair(is_head: bool, n_labels: usize, n_other_labels: usize, mut visi
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crf_core::{Graph, oracle};
+    use crf_testing::cases;
+    use crf_testing::graphs::{HOLES, any_form, graphs};
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_star_has_a_score_for_each_end_of_an_edge_and_not_for_each_pair_of_edges() {
+        let star = Graph::bare(vec![2; 2001], (1..2001).map(|leaf| (leaf, 0))).unwrap();
+        let mut neighbours = Neighbours::default();
+        neighbours.group(&Shape::Graph(&star));
+        assert_eq!((neighbours.groups.len(), neighbours.without.len()), (4000, 8000));
+        // Parallel edges lead to one neighbour.
+        let parallel = Graph::bare(vec![2; 3], [(0, 1), (1, 0), (1, 2), (0, 1)]).unwrap();
+        neighbours.group(&Shape::Graph(&parallel));
+        assert_eq!((neighbours.groups.len(), neighbours.without.len()), (4, 8));
+    }
+
+    proptest! {
+        #![proptest_config(cases(100))]
+
+        #[test]
+        fn pairs_have_the_distribution_given_all_other_labels(mut x in graphs(any_form(), HOLES)) {
+            let p = x.view();
+            let shape = p.shape();
+            let possible = oracle::all_labellings(&p).into_iter().find(|y| y.score > f64::NEG_INFINITY);
+            let Some(labels) = possible.map(|y| y.labels) else { return Ok(()) };
+            let mut neighbours = Neighbours::default();
+            neighbours.group(&shape);
+            let mut sums = vec![0.0; shape.edge_offset(shape.n_edges())];
+            neighbours.add_pair_distributions(&p, &labels, &mut sums);
+            for e in 0..shape.n_edges() {
+                let (u, v) = shape.ends(e);
+                let mut want = Vec::new();
+                for x in 0..shape.card(u) as Label {
+                    for y in 0..shape.card(v) as Label {
+                        let mut changed = labels.clone();
+                        (changed[u], changed[v]) = (x, y);
+                        want.push(p.score(&changed));
+                    }
+                }
+                normalise(&mut want);
+                let got = &sums[shape.edge_offset(e)..shape.edge_offset(e + 1)];
+                prop_assert!(got.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?} {want:?}");
+            }
+        }
+    }
+}
