@@ -150,10 +150,17 @@ impl Marginals for Gibbs {
         let n_samples = f64::from(N_BATCHES) * f64::from(samples_per_batch);
         for e in 0..n_edges {
             let sums = &edge_sums[shape.edge_offset(e)..shape.edge_offset(e + 1)];
-            out.edge.put(p, e, sums.iter().map(|sum| sum / n_samples));
+            let total: f64 = sums.iter().sum();
+            out.edge.put(p, e, sums.iter().map(|sum| sum / total));
         }
         let variances = out.node.iter().zip(squares.iter()).map(|(mean, square)| square - mean * mean);
         let residual = (variances.fold(0.0, f64::max) / f64::from(N_BATCHES - 1)).sqrt();
+        for n in 0..shape.n_nodes() {
+            // Means of distributions sum to one but for rounding.
+            let means = &mut out.node[shape.node_offset(n)..shape.node_offset(n + 1)];
+            let total: f64 = means.iter().sum();
+            means.iter_mut().for_each(|mean| *mean /= total);
+        }
         let sweeps = N_BATCHES
             .saturating_mul(samples_per_batch)
             .saturating_mul(self.thin)
