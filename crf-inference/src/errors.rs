@@ -5,7 +5,7 @@ use crf_core::{Error, Label, Potentials, Result, require};
 /// Error of an instance on which no labelling is possible, or which has a potential of NaN or +∞.
 pub(crate) fn impossible(p: &Potentials<'_>) -> Error {
     match p.find_bad() {
-        Some(bad) => Error::NotFinite(bad),
+        Some(bad) => Error::NotFinite(bad + "; scale the features"),
         None => Error::Infeasible(
             "every labelling has a potential of −∞; allow more labels or transitions".into(),
         ),

@@ -207,7 +207,8 @@ impl<'a> Potentials<'a> {
     pub fn check_finite(&self) -> Result<()> {
         if self.tables.version.may_be_bad() || self.node.iter().any(is_bad) {
             // A table that no edge uses may hold any number.
-            return self.find_bad().map_or(Ok(()), |bad| Err(Error::NotFinite(bad)));
+            let bad = self.find_bad().map(|bad| Error::NotFinite(bad + "; scale the features"));
+            return bad.map_or(Ok(()), Err);
         }
         Ok(())
     }

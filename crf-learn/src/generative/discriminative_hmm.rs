@@ -1,6 +1,6 @@
 use crf_core::{
-    Beliefs, EdgeBeliefs, Fit, FitContext, Iteration, Label, Learner, Model as _, Problem, Result, Scratch,
-    Stop, Trace, require,
+    Beliefs, EdgeBeliefs, Error, Fit, FitContext, Iteration, Label, Learner, Model as _, Problem, Result,
+    Scratch, Stop, Trace, require,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -222,7 +222,7 @@ impl<'a> Shards<'a> {
                 marginals.resize(p.node().len(), 0.0);
                 let edge = EdgeBeliefs::PerTable { sums: &mut sums.expected, weight };
                 let log_z = problem.inference.infer(&p, &mut Beliefs { node: marginals, edge }, inference);
-                let log_z = log_z.map_err(|error| error.at(format!("sequence {}", i + 1)))?;
+                let log_z = log_z.map_err(|error| no_density(error).at(format!("sequence {}", i + 1)))?;
                 sums.value += weight * (p.score(truth) - log_z.value);
                 truth
                     .windows(2)
@@ -344,6 +344,17 @@ impl HmmModel {
 fn normalise(log_p: &mut [f64]) {
     let log_sum = log_p.iter().map(|log_p| log_p.exp()).sum::<f64>().ln();
     log_p.iter_mut().for_each(|log_p| *log_p -= log_sum);
+}
+
+/// Error of an inference in the words of the learner: nothing is forbidden, so labels are impossible
+/// where every density underflows.
+fn no_density(error: Error) -> Error {
+    match error {
+        Error::Infeasible(_) => {
+            Error::NotFinite("the logarithm of every label's density; scale the features".into())
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -33,8 +33,14 @@ fn a_bad_table_that_no_edge_uses_is_not_held_against_the_sequence() {
         p.check_finite().map_err(|error| error.to_string())
     };
     assert_eq!(check(1, f64::NEG_INFINITY), Ok(()));
-    assert_eq!(check(2, 0.0).unwrap_err(), "not a finite number: potential NaN on the edge into position 2");
-    assert_eq!(check(0, f64::NAN).unwrap_err(), "not a finite number: potential NaN of position 1");
+    assert_eq!(
+        check(2, 0.0).unwrap_err(),
+        "not a finite number: potential NaN on the edge into position 2; scale the features"
+    );
+    assert_eq!(
+        check(0, f64::NAN).unwrap_err(),
+        "not a finite number: potential NaN of position 1; scale the features"
+    );
 }
 
 #[test]
