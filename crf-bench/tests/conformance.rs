@@ -158,10 +158,13 @@ fn plugins_stand_data_at_the_edge() {
         if !["inference", "learner", "metric", "optimizer", "prototype", "selector"].contains(&plugin.kind) {
             continue;
         }
+        let example = plan(plugin, &[]).expect("an example");
+        let chunks = serde_json::to_value(&example.points[0].dataset).expect("JSON")["chunks"] == true;
         for (what, weather) in edges() {
             let place = format!("{} {}, {what}", plugin.kind, plugin.tag);
             let mut dataset = Table::try_from(&weather).expect("TOML");
             dataset.insert("type".to_owned(), "weather".into());
+            dataset.insert("chunks".to_owned(), chunks.into());
             let plan =
                 plan(plugin, &[("dataset", dataset.into()), ("trials", 1.into())]).expect("an example");
             let run = || crf_bench::run(&plan, NonZeroUsize::MIN);
@@ -229,7 +232,8 @@ struct Encoded {
 
 impl Encoded {
     fn draw() -> Self {
-        let data = Weather { noise: 0.4, ..Weather::default() }.load(&Seed::new(3)).expect("data");
+        let data =
+            Weather { noise: 0.4, sequences: 6, ..Weather::default() }.load(&Seed::new(3)).expect("data");
         let features: Features =
             serde_json::from_str(r#"["intercept", "transition", {"state": "value"}]"#).expect("features");
         let features = features.fit(&data.train).expect("features");

@@ -4,12 +4,16 @@
 
 use std::alloc::System;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use crf_core::{FitContext, Iteration, Learner, Problem, Result, Seed};
+use crf_core::{
+    Alphabet, Channel, ChannelKind, DatasetBuilder, Decode, FitContext, Iteration, Learner, Problem, Result,
+    Schema, Seed, Value, evaluate,
+};
 use crf_learn::{
-    Arow, CostFunction as _, Form, Lbfgs, LikelihoodObjective, MEstimatorObjective, Objective,
-    Optimizer as _, PassiveAggressive, Penalised, Penalty, Perceptron, Point, PseudoLikelihoodObjective,
-    ReferenceDistribution, Ssvm, SsvmSubgradient,
+    Arow, BoostedRandomField, CostFunction as _, Form, GradientTreeBoosting, Lbfgs, LikelihoodObjective,
+    LogitBoost, MEstimatorObjective, Objective, Optimizer as _, PassiveAggressive, Penalised, Penalty,
+    Perceptron, Point, PseudoLikelihoodObjective, ReferenceDistribution, Ssvm, SsvmSubgradient,
 };
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::INFERENCE;
@@ -23,6 +27,42 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 fn iterations_allocate_nothing_after_warm_up() {
     evaluations_and_steps();
     epochs();
+    boosters_take_memory_for_what_is_listed();
+}
+
+/// Memory of boosters on text, whose attributes grow with its positions: it shall double with both,
+/// where a number for each attribute at each position would be four times as many.
+fn boosters_take_memory_for_what_is_listed() {
+    let text = |n_positions: u32| {
+        let words = (0..n_positions / 2).map(|word| format!("w{word}"));
+        let channel = Channel { name: "words".into(), kind: ChannelKind::Bag(Alphabet::new(words)) };
+        let schema = Schema::chain(vec![channel], Alphabet::new(["a", "b", "c"])).unwrap();
+        let mut builder = DatasetBuilder::new(Arc::new(schema));
+        for t in 0..n_positions {
+            builder.push(&[Value::Bag(&[(t / 2, 1.0), (t % 7, 2.0)])], Some(t % 5 % 3)).unwrap();
+            if t % 20 == 19 {
+                builder.end_chain().unwrap();
+            }
+        }
+        Encoded::new(r#"[{"state": "attributes"}]"#, builder.finish())
+    };
+    let learners: [Box<dyn Learner>; 3] = [
+        Box::new(LogitBoost { rounds: 1, ..LogitBoost::default() }),
+        Box::new(BoostedRandomField { rounds: 1, ..BoostedRandomField::default() }),
+        Box::new(GradientTreeBoosting { rounds: 1, ..GradientTreeBoosting::default() }),
+    ];
+    for learner in learners {
+        let bytes = |encoded: &Encoded| {
+            let region = Region::new(ALLOCATOR);
+            let mut go_on = |_: &Iteration| ControlFlow::Continue(());
+            let mut run = FitContext::new(Seed::new(1), &mut go_on);
+            let fit = learner.fit(&encoded.problem(&INFERENCE), &mut run).unwrap();
+            evaluate(&*fit.model, &encoded.corpus, &INFERENCE, Decode::Viterbi).unwrap();
+            region.change().bytes_allocated as f64
+        };
+        let [once, twice] = [400, 800].map(|n_positions| bytes(&text(n_positions)));
+        assert!(twice < 2.5 * once, "{learner:?}: {once} bytes, then {twice}");
+    }
 }
 
 /// Epochs of the learners that go from sequence to sequence.

@@ -1,6 +1,6 @@
 //! The example of each plugin, and the smallest experiment in which it takes part.
 
-use crf_core::Plugin;
+use crf_core::{Alphabet, Metric, Plugin, Schema};
 use toml::{Table, Value};
 
 use crate::catalogue::kind::Kind;
@@ -44,6 +44,16 @@ pub fn example(plugin: &Plugin) -> Result<Table> {
     Ok(example)
 }
 
+/// True for a metric that takes labels of chunks only.
+fn is_about_chunks(metric: &Value) -> bool {
+    let takes = |labels: &[&str]| {
+        let metric = metric.clone().try_into::<Box<dyn Metric>>();
+        let schema = Schema::chain(Vec::new(), Alphabet::new(labels.iter().copied()));
+        metric.is_ok_and(|metric| schema.is_ok_and(|schema| metric.check_labels(&schema).is_ok()))
+    };
+    takes(&["B-rain", "I-rain"]) && !takes(&["rain", "sun"])
+}
+
 /// An experiment with a plugin; `None` for formats, which are for a user's own files.
 pub fn experiment(plugin: &Plugin, config: &Table) -> Option<Table> {
     let own = Value::Table(config.clone());
@@ -63,7 +73,11 @@ pub fn experiment(plugin: &Plugin, config: &Table) -> Option<Table> {
         "learner" => {
             vec![("methods.CRF.learner", own), ("methods.CRF.inference", "belief-propagation".into())]
         }
-        "metric" => vec![("metrics", vec![own].into()), ("reference", "forward-backward".into())],
+        "metric" => {
+            let chunks = is_about_chunks(&own).then(|| ("dataset.chunks", true.into()));
+            let metrics = [("metrics", vec![own].into()), ("reference", "forward-backward".into())];
+            metrics.into_iter().chain(chunks).collect()
+        }
         "optimizer" => vec![("methods.CRF.learner.optimizer", own)],
         "prototype" => {
             let feature = Table::from_iter([("state".to_owned(), own)]);

@@ -24,6 +24,11 @@ pub trait Learner: Debug + Send + Sync {
     fn watches_validation(&self) -> bool {
         false
     }
+    /// True if its steps or penalties treat all weights alike, so that features should be of like
+    /// size.
+    fn heeds_sizes(&self) -> bool {
+        false
+    }
     /// Trains a model.
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit>;
 }

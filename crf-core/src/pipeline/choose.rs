@@ -97,7 +97,7 @@ fn choose_observed(
 ) -> Result<Chosen> {
     let seed = run.seed.child("candidates");
     let proposes_one = selector.proposes_one();
-    if !proposes_one {
+    if !proposes_one || learner.heeds_sizes() {
         warn_of_units(problem.map, &feature_units(problem.map, problem.train));
     }
     let parts = match problem.valid {

@@ -20,6 +20,8 @@ use crate::generators::support::splits::{Size, SplitSizes};
 pub struct Weather {
     /// Number of labels: the first 1, 2 or 3 of `rain`, `sun` and `snow`.
     pub labels: usize,
+    /// If true, days of the same weather are a chunk: `B-rain` on the first of them, then `I-rain`.
+    pub chunks: bool,
     /// Number of sequences of each split.
     pub sequences: usize,
     /// Number of days of each sequence.
@@ -34,7 +36,15 @@ pub struct Weather {
 
 impl Default for Weather {
     fn default() -> Self {
-        Weather { labels: 2, sequences: 4, days: 10, noise: 0.2, unlabelled: 0.0, holdout: true }
+        Weather {
+            labels: 2,
+            chunks: false,
+            sequences: 4,
+            days: 10,
+            noise: 0.2,
+            unlabelled: 0.0,
+            holdout: true,
+        }
     }
 }
 
@@ -66,7 +76,13 @@ impl Source for Weather {
         channels
             .extend(["cloud1.x", "cloud1.y", "cloud2.x", "cloud2.y"].map(|name| (name, ChannelKind::Real)));
         let channels = channels.into_iter().map(|(name, kind)| Channel { name: name.to_owned(), kind });
-        let labels = Alphabet::new(LABELS[..self.labels].iter().copied());
+        let labels = &LABELS[..self.labels];
+        let labels = match self.chunks {
+            false => Alphabet::new(labels.iter().copied()),
+            true => {
+                Alphabet::new(labels.iter().flat_map(|label| [format!("B-{label}"), format!("I-{label}")]))
+            }
+        };
         let schema = Arc::new(Schema::chain(channels.collect(), labels)?);
         let size = Size { sequences: self.sequences, length: self.days };
         let sizes = SplitSizes { train: size, holdout: self.holdout.then_some(size), test: size };
@@ -88,10 +104,13 @@ impl Weather {
         for _ in 0..self.sequences {
             let mut clouds = [0.0; 4];
             let mut label = rng.random_range(0..n_labels);
+            let mut before = None;
             for _ in 0..self.days {
                 if !rng.random_bool(STAY) {
                     label = rng.random_range(0..n_labels);
                 }
+                let name = if self.chunks { 2 * label + u32::from(before == Some(label)) } else { label };
+                before = Some(label);
                 let mut observe =
                     || if rng.random_bool(self.noise) { rng.random_range(0..n_labels) } else { label };
                 let (coin, word, sign, wind) = (observe(), observe(), observe(), observe());
@@ -104,7 +123,7 @@ impl Weather {
                 let signs = [(sign, 1.0)];
                 values.push(Value::Bag(&signs));
                 values.extend(clouds.map(Value::Real));
-                data.push(&values, (!rng.random_bool(unlabelled)).then_some(label))?;
+                data.push(&values, (!rng.random_bool(unlabelled)).then_some(name))?;
             }
             data.end_chain()?;
         }

@@ -377,3 +377,59 @@ fn add_pairs<const FMA: bool>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crf_core::{OwnedPotentials, Seed};
+
+    /// log Z and node marginals in the probability domain, if it is safe.
+    fn scaled(x: &mut OwnedPotentials, workspace: &mut Workspace) -> Option<(f64, Vec<f64>)> {
+        let (len, n_labels) = (x.shape().n_nodes(), x.shape().card(0));
+        let mut node = vec![0.0; len * n_labels];
+        let mut out = Beliefs { node: &mut node, edge: EdgeBeliefs::None };
+        let log_z = infer(&x.view(), len, n_labels, &mut out, workspace);
+        log_z.map(|log_z| (log_z, node))
+    }
+
+    #[test]
+    fn one_outlier_does_not_send_its_sequence_to_the_log_domain() {
+        for (n_labels, far) in [(2, 170.0), (3, 400.0), (9, 1e17)] {
+            let mut x = OwnedPotentials::random(20, n_labels, 2.0, &Seed::new(1));
+            let mut without = x.clone();
+            x.node[5 * n_labels] -= far;
+            without.node[5 * n_labels] = f64::NEG_INFINITY;
+            let (mut memory, mut other) = (Workspace::default(), Workspace::default());
+            assert_eq!(scaled(&mut x, &mut memory).unwrap(), scaled(&mut without, &mut other).unwrap());
+        }
+    }
+
+    #[test]
+    fn an_outlier_that_tables_can_win_back_is_left_to_the_log_domain() {
+        let mut x = OwnedPotentials::random(20, 3, 2.0, &Seed::new(1));
+        x.tables[1] -= 80.0;
+        x.node[15] -= 250.0;
+        assert_eq!(scaled(&mut x, &mut Workspace::default()), None);
+        x.node[15] -= 50.0;
+        assert!(scaled(&mut x, &mut Workspace::default()).is_some());
+        // A rule may leave no other label.
+        x.tables[1] = f64::NEG_INFINITY;
+        assert_eq!(scaled(&mut x, &mut Workspace::default()), None);
+    }
+
+    #[test]
+    fn a_table_out_of_range_matters_to_the_sequences_that_use_it_only() {
+        let random = OwnedPotentials::random(4, 3, 2.0, &Seed::new(1));
+        let mut tables = random.tables.repeat(2);
+        tables[10] -= 200.0;
+        let mut workspace = Workspace::default();
+        let mut on = |of_edge: Vec<u32>, tables: &[f64]| {
+            let mut x = OwnedPotentials::chain(4, 3, random.node.clone(), tables.to_vec(), of_edge);
+            scaled(&mut x, &mut workspace)
+        };
+        let want = on(vec![0, 0, 0], &random.tables);
+        assert!(want.is_some());
+        assert_eq!(on(vec![0, 0, 0], &tables), want);
+        assert_eq!(on(vec![0, 1, 0], &tables), None);
+    }
+}

@@ -268,3 +268,19 @@ fn label_classes_that_never_meet_keep_their_probability() {
     let beliefs = ask(&BOTH[0], &mut x).unwrap().node;
     assert!((beliefs[1] - 1.0).abs() < 1e-12, "label 1 is certain, got {}", beliefs[1]);
 }
+
+#[test]
+fn a_list_of_labellings_that_no_memory_holds_is_refused_with_its_size() {
+    let mut x = OwnedPotentials::random(2_000, 2, 1.0, &Seed::new(1));
+    let with = ForwardBackward::default();
+    let ask = |k: usize, x: &mut OwnedPotentials| with.k_best(&x.view(), k, &mut Scratch::new());
+    if cfg!(target_os = "linux") {
+        // 2,000 positions with two lists of a billion paths of 16 bytes: 64 TB, and the labels.
+        let message = ask(1_000_000_000, &mut x).unwrap_err().to_string();
+        assert!(message.starts_with("a list of the 1000000000 best labellings would need 71."), "{message}");
+        assert!(message.ends_with("available; ask for fewer"), "{message}");
+    }
+    // A short sequence has few labellings, however many are asked for.
+    let mut short = OwnedPotentials::random(3, 2, 1.0, &Seed::new(1));
+    assert_eq!(ask(usize::MAX, &mut short).unwrap().len(), 8);
+}

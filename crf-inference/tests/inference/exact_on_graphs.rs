@@ -152,3 +152,31 @@ fn junction_tree_draws_with_the_right_frequencies() {
     let chi_square = chi_square(&p, &draws);
     assert!(chi_square < 37.7, "{chi_square}");
 }
+
+#[test]
+fn clique_tables_and_lists_that_no_memory_holds_are_refused_with_their_size() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    // A grid of 30 columns has cliques of some forty nodes.
+    let mut x = OwnedPotentials::graph(grid(30, 2), vec![0.0; 1800], &[[0.0; 4]], vec![]).unwrap();
+    let with = JunctionTree { memory: 1e12 };
+    let message = with.decode(&x.view(), &mut [0; 900], &mut Scratch::new()).unwrap_err().to_string();
+    assert!(message.starts_with("the clique tables of `junction-tree` would need "), "{message}");
+    let mut x =
+        OwnedPotentials::graph(Graph::bare(vec![2; 60], []).unwrap(), vec![0.0; 120], &[[0.0; 4]], vec![])
+            .unwrap();
+    let with = Enumeration { max_labellings: u64::MAX };
+    let message = with.k_best(&x.view(), 1, &mut Scratch::new()).unwrap_err().to_string();
+    assert!(message.starts_with("a list of all labellings would need "), "{message}");
+}
+
+#[test]
+fn sizes_of_cliques_do_not_overflow_under_any_limit() {
+    let all_pairs = (0..60_u32).flat_map(|u| (u + 1..60).map(move |v| (u, v)));
+    let graph = Graph::bare(vec![9; 60], all_pairs).unwrap();
+    for memory in [1e12, 1e300] {
+        let error = JunctionTree { memory }.supports(&Shape::Graph(&graph)).unwrap_err();
+        assert!(error.to_string().starts_with("`junction-tree` needs "), "{error}");
+    }
+}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::boosting::boosted_random_field::model::{BoostedRound, BrfModel};
 use crate::boosting::candidate_pool::CandidatePool;
-use crate::boosting::node_scores::{NeighbourTerm, NodeScores, RelationTables};
+use crate::boosting::node_scores::{NeighbourTerm, NodeScores, RelationTables, merge_term};
 use crate::boosting::rounds::{Ensemble, Round, boost};
 use crate::boosting::trees::{Attributes, Binned};
 use crate::boosting::weak_learner::{WeakLearner, finite, symmetrise};
@@ -15,9 +15,10 @@ use crate::boosting::weak_learner::{WeakLearner, finite, symmetrise};
 ///
 /// Each round adds a weak learner that looks at an attribute, and one that is linear in the beliefs
 /// of neighbours: z ≈ a·Σ b(d) + c, summed over the neighbours by one relation and end, for the
-/// label d that fits best. Beliefs are those before the round, so the field is not one of pairs of
-/// labels: the model replays its rounds on new data (its own inference, as in the paper) and
-/// returns the beliefs they end with. Graphs are assumed to be dense and single neighbours to say
+/// label d that fits best. Beliefs are those before the round, b^{t−1}, and all functions so far are
+/// evaluated on them, G^t = Σ_{n ≤ t} gⁿ(b^{t−1}). So the field is not one of pairs of labels: the
+/// model replays its rounds on new data (its own inference, as in the paper) and returns the
+/// beliefs they end with. Graphs are assumed to be dense and single neighbours to say
 /// little. The paper interleaves local and graph-wide steps freely; here each round has one of
 /// each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,13 +65,15 @@ impl Learner for BoostedRandomField {
         let pool = CandidatePool::new(&attributes, &binned, problem.map, true);
         let boosted = |x| {
             let scores = NodeScores::new(x, None, 1, TAG)?;
-            Ok::<_, Error>(BoostedData { scores, previous_beliefs: Vec::new() })
+            let (local, previous_beliefs) = (scores.scores().to_vec(), Vec::new());
+            Ok::<_, Error>(BoostedData { scores, local, previous_beliefs })
         };
         let valid = problem.valid.filter(|_| self.patience > 0);
         let mut growing = Growing {
             train: boosted(problem.train)?,
             valid: valid.map(|x| Ok::<_, Error>((boosted(x)?, Binned::new(&attributes, x)))).transpose()?,
             tables: RelationTables::new(problem.map),
+            terms: Vec::new(),
             steps: Vec::new(),
             pool,
         };
@@ -88,6 +91,7 @@ impl Learner for BoostedRandomField {
 /// Training or validation data, with the beliefs before the round.
 struct BoostedData<'a> {
     scores: NodeScores<'a>,
+    local: Vec<f64>, // scores by attributes alone
     previous_beliefs: Vec<f64>,
 }
 
@@ -98,19 +102,23 @@ impl BoostedData<'_> {
         weak: &WeakLearner,
         pool: &CandidatePool<'_>,
         binned: &Binned,
-        tables: &RelationTables,
+        (terms, tables): (&[NeighbourTerm], &RelationTables),
     ) -> Result<()> {
-        let BoostedData { scores, previous_beliefs } = self;
+        let BoostedData { scores, local, previous_beliefs } = self;
         previous_beliefs.clear();
         previous_beliefs.extend_from_slice(scores.beliefs());
+        scores.set_scores(local);
         scores.add(weak, pool.attributes, binned, pool.kind(weak.question));
-        scores.evaluate(tables).map(|_| ())
+        local.copy_from_slice(scores.scores());
+        self.add_neighbours(terms, tables).map(|_| ())
     }
 
-    /// Ends the round with a term of the beliefs of neighbours, and returns the loss.
-    fn add_neighbours(&mut self, term: Option<&NeighbourTerm>, tables: &RelationTables) -> Result<f64> {
-        let BoostedData { scores, previous_beliefs } = self;
-        term.into_iter().for_each(|term| scores.add_neighbour_term(term, previous_beliefs));
+    /// Adds all terms of the beliefs of neighbours, as they were before the round, to the local
+    /// scores, and returns the loss.
+    fn add_neighbours(&mut self, terms: &[NeighbourTerm], tables: &RelationTables) -> Result<f64> {
+        let BoostedData { scores, local, previous_beliefs } = self;
+        scores.set_scores(local);
+        terms.iter().for_each(|term| scores.add_neighbour_term(term, previous_beliefs));
         scores.evaluate(tables)
     }
 }
@@ -119,24 +127,26 @@ impl BoostedData<'_> {
 struct Growing<'a> {
     train: BoostedData<'a>,
     valid: Option<(BoostedData<'a>, Binned)>,
-    tables: RelationTables, // all zero
+    tables: RelationTables,    // all zero
+    terms: Vec<NeighbourTerm>, // of all rounds so far
     pool: CandidatePool<'a>,
     steps: Vec<BoostedRound>,
 }
 
 impl Ensemble for Growing<'_> {
     fn round(&mut self, round: u32) -> Result<Round> {
-        let Growing { train, valid, tables, pool, steps } = self;
+        let Growing { train, valid, tables, terms, pool, steps } = self;
         let none = || Error::data("there is no attribute to learn from");
         let local_pool = CandidatePool { ends: Vec::new(), ..*pool };
         let local = finite(local_pool.best(&train.scores).ok_or_else(none)?, round)?;
-        train.add_local(&local, pool, pool.binned, tables)?;
+        train.add_local(&local, pool, pool.binned, (&*terms, &*tables))?;
+        if let Some((data, binned)) = valid {
+            data.add_local(&local, pool, binned, (&*terms, &*tables))?;
+        }
         let term = best_neighbour_term(pool, &train.scores, &train.previous_beliefs);
-        let objective = train.add_neighbours(term.as_ref(), tables)?;
-        let holdout = valid.as_mut().map(|(data, binned)| {
-            data.add_local(&local, pool, binned, tables)?;
-            data.add_neighbours(term.as_ref(), tables)
-        });
+        term.iter().for_each(|term| merge_term(terms, term));
+        let objective = train.add_neighbours(terms, tables)?;
+        let holdout = valid.as_mut().map(|(data, _)| data.add_neighbours(terms, tables));
         steps.push(BoostedRound { question: local.question, values: local.values, term });
         Ok(Round {
             objective,

@@ -229,6 +229,16 @@ impl<'a> NodeScores<'a> {
         }
     }
 
+    /// Scores of the labels of all nodes.
+    pub(crate) fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// Replaces the scores of the labels of all nodes.
+    pub(crate) fn set_scores(&mut self, scores: &[f64]) {
+        self.scores.copy_from_slice(scores);
+    }
+
     /// Adds a term of the beliefs of neighbours to the scores.
     pub(crate) fn add_neighbour_term(&mut self, term: &NeighbourTerm, beliefs: &[f64]) {
         let mut scores = std::mem::take(&mut self.scores);
@@ -386,6 +396,21 @@ impl NeighbourTerm {
     pub(crate) fn add(&self, m: f64, scores: &mut [f64]) {
         for ((score, slope), constant) in scores.iter_mut().zip(&self.slopes).zip(&self.constants) {
             *score += slope * m + constant;
+        }
+    }
+}
+
+/// Adds a term to a sum of terms: those of the same beliefs become one, so that a sum has no more
+/// terms than there are labels at the ends of relations, however many rounds it is of.
+pub(crate) fn merge_term(terms: &mut Vec<NeighbourTerm>, term: &NeighbourTerm) {
+    let key = |term: &NeighbourTerm| (term.relation, term.head, term.label);
+    match terms.iter_mut().find(|other| key(other) == key(term)) {
+        None => terms.push(term.clone()),
+        Some(same) => {
+            let add =
+                |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+            add(&mut same.slopes, &term.slopes);
+            add(&mut same.constants, &term.constants);
         }
     }
 }

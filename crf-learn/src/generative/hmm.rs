@@ -69,7 +69,25 @@ impl Learner for Hmm {
     fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
         let model = self.estimate(problem.train, problem.map)?;
         require_usable(&model, problem)?;
+        if self.emission == Emission::Gaussian {
+            warn_of_tests(&model, problem.train);
+        }
         Ok(Fit { model: Box::new(model), trace: Trace { iterations: Vec::new(), stop: Stop::Direct } })
+    }
+}
+
+/// Warns if Gaussians stand for functions that are 0 or 1 everywhere.
+fn warn_of_tests(model: &HmmModel, x: &EncodedDataset) {
+    let features = model.map.state();
+    let mut is_test = vec![true; features.n_observations()];
+    (0..x.nodes().len()).for_each(|t| x.nodes().for_each(t, |g, value| is_test[g as usize] &= value == 1.0));
+    let mut tests = model.emitted().filter(|&g| is_test[g]);
+    if let Some(first) = tests.next() {
+        tracing::warn!(
+            "{} of the functions, such as `{}`, are 0 or 1 everywhere: `emission = \"bernoulli\"` is made for them",
+            1 + tests.count(),
+            features.name(first as u32)
+        );
     }
 }
 

@@ -49,6 +49,10 @@ impl Learner for Logistic {
         require(fine, "tolerance", "a finite number above 0", self.tolerance)
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let cells = |n_rows: usize, n_columns: usize| n_rows.saturating_mul(n_columns);
         let start = problem.start_weights()?;

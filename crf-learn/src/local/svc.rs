@@ -41,6 +41,10 @@ impl Learner for Svc {
         Ok(())
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, _run: &mut FitContext<'_>) -> Result<Fit> {
         let products = |n_rows: usize, n_columns: usize| n_rows.saturating_mul(n_rows.max(n_columns));
         let model = fit_local("svc", problem, false, products, |nodes| self.separate(nodes))?;

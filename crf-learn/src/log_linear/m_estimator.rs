@@ -63,6 +63,10 @@ impl Learner for MEstimator {
         self.minimisation.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let mut trace = Trace { iterations: Vec::new(), stop: Stop::Direct };
         let (rho, log_rho) = match self.reference {

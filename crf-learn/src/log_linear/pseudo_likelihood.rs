@@ -26,6 +26,10 @@ impl Learner for PseudoLikelihood {
         self.0.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let merged = self.0.merged(problem);
         self.0.fit(PseudoLikelihoodObjective::new, problem, merged.as_ref(), run)

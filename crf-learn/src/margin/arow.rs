@@ -66,6 +66,10 @@ impl Learner for Arow {
         self.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let variances = vec![self.variance; problem.map.len()];
         let rule = ArowRule { gamma: self.gamma, variances, difference: Vec::new() };

@@ -69,6 +69,10 @@ impl Learner for PassiveAggressive {
         self.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let limits = RoundLimits { tag: "passive-aggressive", rounds: self.epochs, patience: self.patience };
         learn_online(self, &self.margin, self.average, limits, problem, run)

@@ -43,6 +43,10 @@ impl Learner for Perceptron {
         self.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let limits = RoundLimits { tag: "perceptron", rounds: self.epochs, patience: self.patience };
         learn_online(self, &Margin::default(), self.average, limits, problem, run)

@@ -59,6 +59,10 @@ impl Learner for SsvmFrankWolfe {
         self.ssvm.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let mut dual = SsvmDual::new(problem, &self.ssvm, TAG)?;
         let mut decodings = 0;

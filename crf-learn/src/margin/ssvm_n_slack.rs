@@ -34,6 +34,10 @@ impl Learner for SsvmNSlack {
         self.0.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "ssvm-n-slack";
         let dual = SsvmDual::new(problem, &self.0, TAG)?;

@@ -43,6 +43,10 @@ impl Learner for SsvmOneSlack {
         self.0.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "ssvm-one-slack";
         let decoder = Decoder::new(problem, &self.0.margin, TAG)?;
@@ -51,7 +55,8 @@ impl Learner for SsvmOneSlack {
             ssvm: &self.0,
             decoder,
             program: SimplexQp::new(self.0.c),
-            planes: vec![Plane { normal: vec![0.0; w.len()], idle: 0 }],
+            planes: vec![Plane { normal: Vec::new(), idle: 0 }],
+            newest: vec![0.0; w.len()],
             model: w.clone(),
             lowest: f64::INFINITY,
             w,
@@ -66,6 +71,7 @@ struct Planes<'a> {
     decoder: Decoder<'a>,
     program: SimplexQp,
     planes: Vec<Plane>, // the first is zero
+    newest: Vec<f64>,   // [weights] normal of the newest plane
     w: Vec<f64>,
     model: Vec<f64>,
     lowest: f64,
@@ -73,9 +79,12 @@ struct Planes<'a> {
 }
 
 /// The plane Σ_i weight_i (F(x_i, y_i) − F(x_i, y)) of one labelling y of each sequence.
+///
+/// Most weights are of features that are right or do not occur, so the entries that are not 0 are
+/// few beside them.
 struct Plane {
-    normal: Vec<f64>,
-    idle: u32, // iterations since it last had a share
+    normal: Vec<(u32, f64)>, // ascending weights, with their entries
+    idle: u32,               // iterations since it last had a share
 }
 
 impl IterativeLearner for Planes<'_> {
@@ -108,7 +117,7 @@ impl Planes<'_> {
         for (plane, &alpha) in self.planes.iter_mut().zip(self.program.alpha()) {
             plane.idle = if alpha > 0.0 { 0 } else { plane.idle + 1 };
             if alpha > 0.0 {
-                self.w.iter_mut().zip(&plane.normal).for_each(|(w, normal)| *w += alpha * normal);
+                plane.normal.iter().for_each(|&(k, entry)| self.w[k as usize] += alpha * entry);
             }
         }
         for k in (1..self.planes.len()).rev() {
@@ -120,14 +129,15 @@ impl Planes<'_> {
     }
 
     fn add_plane(&mut self) {
-        let mut normal = vec![0.0; self.w.len()];
-        self.decoder.sum_differences(&mut normal);
+        self.decoder.sum_differences(&mut self.newest);
+        let newest = &self.newest;
+        let normal =
+            (0..).zip(newest).filter(|(_, entry)| **entry != 0.0).map(|(k, entry)| (k, *entry)).collect();
         let costs =
             self.decoder.violations().map(|(i, violation, _)| self.decoder.weight(i) * violation.cost);
         let cost = costs.sum();
         self.planes.push(Plane { normal, idle: 0 });
-        let normal = &self.planes[self.planes.len() - 1].normal;
-        let product = |plane: &Plane| plane.normal.iter().zip(normal).map(|(a, b)| a * b).sum();
+        let product = |plane: &Plane| plane.normal.iter().map(|&(k, entry)| entry * newest[k as usize]).sum();
         self.program.add(self.planes.iter().map(product).collect(), cost);
     }
 }

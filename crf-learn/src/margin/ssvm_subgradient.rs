@@ -42,6 +42,10 @@ impl Learner for SsvmSubgradient {
         self.0.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         const TAG: &str = "ssvm-subgradient";
         let decoder = Decoder::new(problem, &self.0.margin, TAG)?;

@@ -38,12 +38,12 @@ pub(crate) struct RoundLimits<'a> {
     pub(crate) patience: u32,
 }
 
-/// Number of rounds in which the duality gap must shrink. Where columns differ in size by many
-/// orders, rounding ends the progress long before the limit of rounds.
+/// Number of rounds in which the duality gap must shrink, or the dual value rise. Where columns
+/// differ in size by many orders, rounding ends the progress long before the limit of rounds.
 const MAX_IDLE_ROUNDS: u32 = 50;
 
-/// Runs rounds until the learner is done, a limit is reached, the duality gap no longer shrinks, or the
-/// number of wrong positions in the validation data no longer falls. The model has the weights of the last round, or with early
+/// Runs rounds until the learner is done, a limit is reached, neither the duality gap shrinks nor the
+/// dual value rises, or the number of wrong positions in the validation data no longer falls. The model has the weights of the last round, or with early
 /// stopping those that did best on the validation data.
 pub(crate) fn run_rounds(
     mut learner: impl IterativeLearner,
@@ -57,7 +57,8 @@ pub(crate) fn run_rounds(
     });
     let mut before = learner.weights().to_vec();
     let mut iterations = Vec::new();
-    let mut smallest_gap = (f64::INFINITY, 0);
+    // The gap and the dual value at the last round with progress, and this round.
+    let mut progress = (f64::INFINITY, f64::MIN, 0);
     let stop = loop {
         let Progress { objective, dual, evaluations, done } = learner.round()?;
         let w = learner.weights();
@@ -86,9 +87,12 @@ pub(crate) fn run_rounds(
             break Stop::Holdout;
         }
         if let Some(gap) = iterations.last().and_then(Iteration::gap) {
-            if gap < (1.0 - ROUNDING) * smallest_gap.0 {
-                smallest_gap = (gap, round);
-            } else if round - smallest_gap.1 >= MAX_IDLE_ROUNDS {
+            // Steps on one sequence after the other raise the dual value even where the gap, which
+            // is that of the weights in between, goes up and down.
+            let dual = dual.unwrap_or(f64::MIN);
+            if gap < (1.0 - ROUNDING) * progress.0 || dual - progress.1 > ROUNDING * dual.abs() {
+                progress = (gap.min(progress.0), dual.max(progress.1), round);
+            } else if round - progress.2 >= MAX_IDLE_ROUNDS {
                 break Stop::NoProgress;
             }
         }

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use crf_core::{Error, Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace, require};
+use crf_core::{
+    Error, Fit, FitContext, Learner, LogLinear, Problem, Result, Stop, Trace, require, require_memory,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -134,6 +136,10 @@ impl Learner for NeuralChain {
         self.patience > 0
     }
 
+    fn heeds_sizes(&self) -> bool {
+        true
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let (map, schema, seed) = (problem.map, problem.map.schema(), run.seed);
         let refuse = |what: &str| Err(Error::Unsupported { tag: "neural-chain", what: what.into() });
@@ -146,6 +152,12 @@ impl Learner for NeuralChain {
         let n_state = map.state().len();
         let pairs = Arc::new(map.narrow(|k| k >= n_state).0);
         let net = FeedForwardNet::new(map.state(), &self.hidden, schema.n_labels(0), self.output_bias);
+        let bytes = 8.0 * VECTORS * net.len() as f64;
+        require_memory(
+            bytes,
+            &format!("training a net of {} weights", net.len()),
+            "use smaller `hidden` layers",
+        )?;
         let mut w = net.draw(&mut seed.child("net").rng());
         let problem = Problem { map: &pairs, ..*problem };
         let (trace, pair_weights) = match self.training {
@@ -170,6 +182,10 @@ impl Learner for NeuralChain {
         Ok(Fit { model: Box::new(model), trace })
     }
 }
+
+/// Number of vectors as long as the weights that training holds at least: of the present and the best
+/// point, of the optimizer, and of two shards.
+const VECTORS: f64 = 9.0;
 
 impl NeuralChain {
     fn penalty(&self) -> Penalty {

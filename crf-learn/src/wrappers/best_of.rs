@@ -46,6 +46,10 @@ impl Learner for BestOf {
         self.learners.iter().any(|learner| learner.watches_validation())
     }
 
+    fn heeds_sizes(&self) -> bool {
+        self.learners.iter().any(|learner| learner.heeds_sizes())
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let judge = problem.valid.unwrap_or(problem.train);
         let mut best: Option<(f64, Fit)> = None;

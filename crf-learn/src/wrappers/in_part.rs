@@ -42,6 +42,10 @@ impl Learner for InPart {
         self.learner.watches_validation()
     }
 
+    fn heeds_sizes(&self) -> bool {
+        self.learner.heeds_sizes()
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let train = problem.train.part(self.part, self.of)?;
         let valid = problem.valid.map(|valid| valid.part(self.part, self.of)).transpose()?;

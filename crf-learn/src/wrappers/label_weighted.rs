@@ -67,6 +67,10 @@ impl Learner for LabelWeighted {
         self.learner.watches_validation()
     }
 
+    fn heeds_sizes(&self) -> bool {
+        self.learner.heeds_sizes()
+    }
+
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit> {
         let data = problem.train.data();
         let weights = self.labels.resolve(data)?;

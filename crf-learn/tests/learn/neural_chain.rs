@@ -232,3 +232,12 @@ fn letters_are_read_better_than_by_a_linear_chain() {
         assert!(share > 0.80, "{share}");
     }
 }
+
+#[test]
+fn a_net_that_memory_does_not_hold_is_refused() {
+    let encoded =
+        Encoded::new(FEATURES, data(&Draw { sequences: 2, length: 5, labels: 2, unlabelled: 0, seed: 1 }));
+    let learner = NeuralChain { hidden: vec![65_536; 9], ..NeuralChain::default() };
+    let error = quiet(1, |run| learner.fit(&encoded.problem(&INFERENCE), run)).unwrap_err().to_string();
+    assert!(error.contains("weights") && error.contains("use smaller `hidden` layers"), "{error}");
+}

@@ -150,10 +150,17 @@ impl Marginals for Gibbs {
         let n_samples = f64::from(N_BATCHES) * f64::from(samples_per_batch);
         for e in 0..n_edges {
             let sums = &edge_sums[shape.edge_offset(e)..shape.edge_offset(e + 1)];
-            out.edge.put(p, e, sums.iter().map(|sum| sum / n_samples));
+            let total: f64 = sums.iter().sum();
+            out.edge.put(p, e, sums.iter().map(|sum| sum / total));
         }
         let variances = out.node.iter().zip(squares.iter()).map(|(mean, square)| square - mean * mean);
         let residual = (variances.fold(0.0, f64::max) / f64::from(N_BATCHES - 1)).sqrt();
+        for n in 0..shape.n_nodes() {
+            // Means of distributions sum to one but for rounding.
+            let means = &mut out.node[shape.node_offset(n)..shape.node_offset(n + 1)];
+            let total: f64 = means.iter().sum();
+            means.iter_mut().for_each(|mean| *mean /= total);
+        }
         let sweeps = N_BATCHES
             .saturating_mul(samples_per_batch)
             .saturating_mul(self.thin)
@@ -341,6 +348,57 @@ fn for_each_pair(is_head: bool, n_labels: usize, n_other_labels: usize, mut visi
         for y in 0..n_other_labels {
             let pair = x * n_other_labels + y;
             visit(pair, if is_head { y * n_labels + x } else { pair });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crf_core::{Graph, oracle};
+    use crf_testing::cases;
+    use crf_testing::graphs::{HOLES, any_form, graphs};
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_star_has_a_score_for_each_end_of_an_edge_and_not_for_each_pair_of_edges() {
+        let star = Graph::bare(vec![2; 2001], (1..2001).map(|leaf| (leaf, 0))).unwrap();
+        let mut neighbours = Neighbours::default();
+        neighbours.group(&Shape::Graph(&star));
+        assert_eq!((neighbours.groups.len(), neighbours.without.len()), (4000, 8000));
+        // Parallel edges lead to one neighbour.
+        let parallel = Graph::bare(vec![2; 3], [(0, 1), (1, 0), (1, 2), (0, 1)]).unwrap();
+        neighbours.group(&Shape::Graph(&parallel));
+        assert_eq!((neighbours.groups.len(), neighbours.without.len()), (4, 8));
+    }
+
+    proptest! {
+        #![proptest_config(cases(100))]
+
+        #[test]
+        fn pairs_have_the_distribution_given_all_other_labels(mut x in graphs(any_form(), HOLES)) {
+            let p = x.view();
+            let shape = p.shape();
+            let possible = oracle::all_labellings(&p).into_iter().find(|y| y.score > f64::NEG_INFINITY);
+            let Some(labels) = possible.map(|y| y.labels) else { return Ok(()) };
+            let mut neighbours = Neighbours::default();
+            neighbours.group(&shape);
+            let mut sums = vec![0.0; shape.edge_offset(shape.n_edges())];
+            neighbours.add_pair_distributions(&p, &labels, &mut sums);
+            for e in 0..shape.n_edges() {
+                let (u, v) = shape.ends(e);
+                let mut want = Vec::new();
+                for x in 0..shape.card(u) as Label {
+                    for y in 0..shape.card(v) as Label {
+                        let mut changed = labels.clone();
+                        (changed[u], changed[v]) = (x, y);
+                        want.push(p.score(&changed));
+                    }
+                }
+                normalise(&mut want);
+                let got = &sums[shape.edge_offset(e)..shape.edge_offset(e + 1)];
+                prop_assert!(got.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?} {want:?}");
+            }
         }
     }
 }

@@ -31,6 +31,9 @@ pub(crate) struct Clique {
     pub(crate) separator_offset: usize,
 }
 
+/// Largest number of entries under any limit, so that offsets do not overflow.
+const MAX_ENTRIES: f64 = (1_u64 << 53) as f64;
+
 /// Error of an elimination whose tables exceed the limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TooLarge {
@@ -59,7 +62,7 @@ impl Elimination {
             let size = n_labellings(&nodes);
             let separator_size = n_labellings(&nodes[..nodes.len() - 1]);
             n_entries += size + separator_size;
-            if n_entries > limit {
+            if n_entries > limit.min(MAX_ENTRIES) {
                 return Err(TooLarge { n_clique_nodes: nodes.len(), n_entries });
             }
             cliques.push(Clique { nodes, cards: Vec::new(), table_offset, separator_offset });

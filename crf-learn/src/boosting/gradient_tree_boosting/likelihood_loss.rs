@@ -1,15 +1,12 @@
 use crf_core::{
-    Beliefs, ConstrainedTables, EdgeBeliefs, EdgeTables, Error, Forbidden, Inference, Label, Potentials,
-    Problem, Result, Scratch, TableVersion, Tables,
+    Beliefs, ConstrainedTables, EdgeBeliefs, EdgeTables, Forbidden, Inference, Label, Potentials, Problem,
+    Result, Scratch, TableVersion, Tables, require_memory,
 };
 use rayon::prelude::*;
 
 use crate::boosting::gradient_tree_boosting::loss::{BoostingLoss, Leaf, TreeView};
 use crate::boosting::trees::{Attributes, Cells, Place, Row, Tree};
 use crate::objectives::labels::{all_labels, refuse_foreign};
-
-/// Maximum size in bytes of the scores of all pairs of labels.
-const MAX_BYTES: usize = 16 << 30;
 
 /// Loss −log p(Y | X) of chains with scores F_t(y′, y) of their own at every position. Its gradient
 /// is P(y_{t−1} = y′, y_t = y | X) − 1[y_{t−1} = y′, y_t = y].
@@ -92,14 +89,10 @@ impl<'a> LikelihoodLoss<'a> {
         refuse_foreign(data)?;
         problem.forbidden.map_or(Ok(()), |forbidden| forbidden.check(data))?;
         let size = if asks { n_labels * n_labels } else { 0 };
-        let bytes = data.n_positions().saturating_mul(size * size_of::<f64>());
-        if bytes > MAX_BYTES {
-            let (need, most) = (bytes >> 30, MAX_BYTES >> 30);
-            let want = format!(
-                "`pseudo-likelihood`, since scores of all pairs of labels need {need} GiB, above {most}"
-            );
-            return Err(Error::setting("gradient", want, "`likelihood`"));
-        }
+        let bytes = 8.0 * data.n_positions() as f64 * size as f64;
+        let what =
+            format!("a table of {n_labels}² pairs of labels at each of {} positions", data.n_positions());
+        require_memory(bytes, &what, "use `gradient = \"pseudo-likelihood\"`, or fewer labels")?;
         let mut longest = 0;
         let chain = |i| {
             let len = data.range(i).len();

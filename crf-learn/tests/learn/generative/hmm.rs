@@ -7,8 +7,9 @@ use crf_core::{
 };
 use crf_learn::{Emission, Hmm, HmmModel};
 use crf_testing::cases;
-use crf_testing::problems::{Draw, data};
+use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, quiet};
+use crf_testing::warnings;
 use proptest::prelude::*;
 
 fn features(list: &str) -> Features {
@@ -154,4 +155,19 @@ fn unlabelled_positions_and_wrong_values_are_refused() {
     let message = fit(&Draw { unlabelled: 0, ..draw }, &bernoulli);
     assert!(message.starts_with("sequence 1, position 1: `x` is "), "{message}");
     assert!(message.ends_with("but this emission needs 0 or 1; use `gaussian`"), "{message}");
+}
+
+#[test]
+fn gaussians_of_tests_are_warned_of() {
+    let said = |features: &str, emission| {
+        let draw = Draw { sequences: 3, length: 9, labels: 2, unlabelled: 0, seed: 1 };
+        let encoded = Encoded::new(features, data(&draw));
+        let hmm = Hmm { emission, ..Hmm::default() };
+        let (fit, warnings) = warnings(|| quiet(1, |run| hmm.fit(&encoded.problem(&INFERENCE), run)));
+        fit.unwrap();
+        warnings.iter().any(|text| text.contains("`emission = \"bernoulli\"` is made for them"))
+    };
+    let tests = r#"[{"state": "equals"}]"#;
+    assert!(said(tests, Emission::Gaussian) && !said(tests, Emission::Bernoulli));
+    assert!(!said(r#"[{"state": "value"}]"#, Emission::Gaussian));
 }
