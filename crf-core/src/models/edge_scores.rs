@@ -112,12 +112,13 @@ impl<'a> EdgeScores<'a> {
         }
         self.shared = self.may_share;
         if self.shared {
-            self.fill_rows(|_| true);
+            self.fill_rows(TableVersion::default(), |_| true);
         }
     }
 
-    /// Recomputes the shared tables of some rows.
-    fn fill_rows(&mut self, wanted: impl Fn(usize) -> bool) {
+    /// Recomputes the shared tables of some rows; the others have the version `others`.
+    fn fill_rows(&mut self, others: TableVersion, wanted: impl Fn(usize) -> bool) {
+        self.version = others.after(&[]);
         let mut tables = std::mem::take(&mut self.tables);
         for row in (0..self.encoded.edge_rows().len()).filter(|&row| wanted(row)) {
             let table = &mut tables[self.table_offsets[row]..self.table_offsets[row + 1]];
@@ -226,7 +227,7 @@ impl<'a> EdgeScores<'a> {
             let in_all = |g: &u32, row| {
                 features.is_constant(*g) && features.scope(*g) == encoded.relation_of_row()[row]
             };
-            self.fill_rows(|row| {
+            self.fill_rows(self.version, |row| {
                 functions.iter().any(|g| in_all(g, row))
                     || encoded.edge_rows().row(row).any(|(g, _)| functions.binary_search(&g).is_ok())
             });

@@ -66,6 +66,18 @@ fn a_shift_of_some_functions_leaves_the_tables_of_others_as_they_are() {
 }
 
 #[test]
+fn tables_that_were_bad_under_other_weights_are_good_again() {
+    let (x, map) = corpus(10);
+    let mut scores = EdgeScores::new(&map, &x);
+    let mut own = OwnTables::default();
+    let mut is_bad = |weight: f64| {
+        scores.update(&vec![weight; map.len()]);
+        scores.tables(0, &mut own).version.may_be_bad()
+    };
+    assert_eq!([is_bad(1.0), is_bad(1.7e308), is_bad(-1.0)], [false, true, false]);
+}
+
+#[test]
 fn borrowed_weights_make_the_tables_that_copied_ones_do() {
     let (x, map) = corpus(100);
     let weights = random_weights(3, map.len());
