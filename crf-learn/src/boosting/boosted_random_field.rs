@@ -15,12 +15,11 @@ use crate::boosting::weak_learner::{WeakLearner, finite, symmetrise};
 ///
 /// Each round adds a weak learner that looks at an attribute, and one that is linear in the beliefs
 /// of neighbours: z ≈ a·Σ b(d) + c, summed over the neighbours by one relation and end, for the
-/// label d that fits best. Beliefs are those before the round, b^{t−1}, and all functions so far are
-/// evaluated on them, G^t = Σ_{n ≤ t} gⁿ(b^{t−1}). So the field is not one of pairs of labels: the
-/// model replays its rounds on new data (its own inference, as in the paper) and returns the
-/// beliefs they end with. Graphs are assumed to be dense and single neighbours to say
-/// little. The paper interleaves local and graph-wide steps freely; here each round has one of
-/// each.
+/// label d that fits best. Beliefs are those before the round, b^{t−1}, and all functions so far
+/// are evaluated on them, G^t = Σ_{n ≤ t} gⁿ(b^{t−1}). So the field is not one of pairs of labels:
+/// the model replays its rounds on new data (its own inference, as in the paper) and returns the
+/// beliefs they end with. Graphs are assumed to be dense and single neighbours to say little. The
+/// paper interleaves local and graph-wide steps freely; here each round has one of each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BoostedRandomField {

@@ -86,8 +86,8 @@ impl Learner for Logistic {
     }
 }
 
-/// Maximum of the values of columns. Products of slopes are of their fourth power, and a search over
-/// infinite ones does not end.
+/// Maximum of the values of columns. Products of slopes are of their fourth power, and a search
+/// over infinite ones does not end.
 const MAX_VALUE: f64 = 1e70;
 
 impl Logistic {

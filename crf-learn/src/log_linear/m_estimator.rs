@@ -14,8 +14,8 @@ use crate::objectives::pseudo_likelihood::PseudoLikelihoodObjective;
 /// labels there are; with `local` as much as one of pseudo-likelihood. It is a fast approximation,
 /// good where labels are noisy and poor where the observations make them nearly certain. The
 /// objective is a sum over positions, Σ exp(−margin), so λ has the scale that it has for `mle` and
-/// `pseudo-likelihood`. The weights are estimated relative to the reference, whose logarithm is added at the end; penalties
-/// draw towards the reference. Every position must have a label.
+/// `pseudo-likelihood`. The weights are estimated relative to the reference, whose logarithm is
+/// added at the end; penalties draw towards the reference. Every position must have a label.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MEstimator {

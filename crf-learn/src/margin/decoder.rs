@@ -389,7 +389,13 @@ fn split_sequences(data: &Dataset) -> Vec<Range<usize>> {
     shards.map(|shard| shard[0]..shard[0] + shard.len()).collect()
 }
 
-/// Adds the sequence to an error.
+/// Adds the sequence to an error, and what helps where scores are not finite.
 pub(crate) fn in_sequence(i: usize) -> impl Fn(Error) -> Error {
-    move |error| error.at(format!("sequence {}", i + 1))
+    move |error| {
+        let error = match error {
+            Error::NotFinite(what) => Error::NotFinite(format!("{what}; scale the features")),
+            other => other,
+        };
+        error.at(format!("sequence {}", i + 1))
+    }
 }

@@ -11,8 +11,8 @@ use crate::margin::training_loop::{IterativeLearner, Progress};
 ///
 /// An iteration decodes all sequences on all cores, adds the labellings that violate the margin to
 /// the known ones, and solves the quadratic program over these by steps on one sequence after the
-/// other, with a precision that follows the gap, in at most 200 passes. A model to start from gives the weights of the
-/// first decoding.
+/// other, with a precision that follows the gap, in at most 50 passes. A model to start from gives
+/// the weights of the first decoding.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SsvmNSlack(pub Ssvm);
 
@@ -20,9 +20,9 @@ crf_core::plugin!("learner", SsvmNSlack, "ssvm-n-slack", example = "c = 0.1");
 
 /// Fraction of the gap to which the quadratic program is solved.
 const PRECISION: f64 = 0.1;
-/// Maximum number of passes over the known labellings in an iteration. Steps on data of very different
-/// sizes are too many to wait for; the next iteration goes on where this one ended.
-const MAX_PASSES: u32 = 200;
+/// Maximum number of passes over the known labellings in an iteration. Steps on data of very
+/// different sizes are too many to wait for; the next iteration goes on where this one ended.
+const MAX_PASSES: u32 = 50;
 
 #[typetag::serde(name = "ssvm-n-slack")]
 impl Learner for SsvmNSlack {

@@ -1,7 +1,6 @@
 use crf_core::{Fit, FitContext, Iteration, LogLinear, Problem, Result, Stop, Trace};
 
 use crate::margin::decoder::Decoder;
-use crate::margin::ssvm::ROUNDING;
 use crate::training::early_stopping::EarlyStopping;
 use crate::training::usable_model::require_usable;
 
@@ -38,13 +37,17 @@ pub(crate) struct RoundLimits<'a> {
     pub(crate) patience: u32,
 }
 
-/// Number of rounds in which the duality gap must shrink, or the dual value rise. Where columns
+/// Number of rounds in which the duality gap must shrink or the dual value rise. Where columns
 /// differ in size by many orders, rounding ends the progress long before the limit of rounds.
 const MAX_IDLE_ROUNDS: u32 = 50;
+/// Change in these rounds, as a part of the gap, that counts as progress: at less than this the
+/// limit of rounds comes long before the end of the gap.
+const LEAST_PROGRESS: f64 = 1e-3;
 
-/// Runs rounds until the learner is done, a limit is reached, neither the duality gap shrinks nor the
-/// dual value rises, or the number of wrong positions in the validation data no longer falls. The model has the weights of the last round, or with early
-/// stopping those that did best on the validation data.
+/// Runs rounds until the learner is done, a limit is reached, neither the duality gap shrinks nor
+/// the dual value rises any more, or the number of wrong positions in the validation data no longer
+/// falls. The model has the weights of the last round, or with early stopping those that did best
+/// on the validation data.
 pub(crate) fn run_rounds(
     mut learner: impl IterativeLearner,
     limits: RoundLimits<'_>,
@@ -57,8 +60,8 @@ pub(crate) fn run_rounds(
     });
     let mut before = learner.weights().to_vec();
     let mut iterations = Vec::new();
-    // The gap and the dual value at the last round with progress, and this round.
-    let mut progress = (f64::INFINITY, f64::MIN, 0);
+    // Smallest gap and largest dual value, and the last round in which one of them became better.
+    let mut best = (f64::INFINITY, f64::NEG_INFINITY, 0);
     let stop = loop {
         let Progress { objective, dual, evaluations, done } = learner.round()?;
         let w = learner.weights();
@@ -86,13 +89,12 @@ pub(crate) fn run_rounds(
         if early_stopping.as_ref().is_some_and(EarlyStopping::is_exhausted) {
             break Stop::Holdout;
         }
-        if let Some(gap) = iterations.last().and_then(Iteration::gap) {
-            // Steps on one sequence after the other raise the dual value even where the gap, which
-            // is that of the weights in between, goes up and down.
-            let dual = dual.unwrap_or(f64::MIN);
-            if gap < (1.0 - ROUNDING) * progress.0 || dual - progress.1 > ROUNDING * dual.abs() {
-                progress = (gap.min(progress.0), dual.max(progress.1), round);
-            } else if round - progress.2 >= MAX_IDLE_ROUNDS {
+        if let Some(dual) = dual {
+            let gap = objective - dual;
+            let least = LEAST_PROGRESS * gap;
+            if gap < best.0 - least || dual > best.1 + least {
+                best = (gap.min(best.0), dual.max(best.1), round);
+            } else if round - best.2 >= MAX_IDLE_ROUNDS {
                 break Stop::NoProgress;
             }
         }

@@ -183,8 +183,8 @@ impl Learner for NeuralChain {
     }
 }
 
-/// Number of vectors as long as the weights that training holds at least: of the present and the best
-/// point, of the optimizer, and of two shards.
+/// Number of vectors as long as the weights that training holds at least: of the present and the
+/// best point, of the optimizer, and of two shards.
 const VECTORS: f64 = 9.0;
 
 impl NeuralChain {

@@ -16,8 +16,8 @@ pub(crate) trait Update: Send {
 /// The gradient is that of the mean over the positions, so that rates mean the same for small and
 /// large data and for long and short sequences: the gradient of a batch is divided by its part of
 /// all items times their positions, and penalties by the number of positions. So it is right on
-/// average, whatever lengths the sequences of a batch have. After the epoch the objective is evaluated over all items for the trace; that takes at most as
-/// long as the epoch did.
+/// average, whatever lengths the sequences of a batch have. After the epoch the objective is
+/// evaluated over all items for the trace; that takes at most as long as the epoch did.
 pub(crate) struct MiniBatches<U> {
     update: U,
     batch: usize,

@@ -268,8 +268,8 @@ struct Past {
 
 impl Past {
     /// Records a value, and returns how much it is below the one of a period ago; `None` as long as
-    /// there is none. Of an optimizer that does not descend the means over two periods are compared,
-    /// of which the first must not reach back to the starting point.
+    /// there is none. Of an optimizer that does not descend the means over two periods are
+    /// compared, of which the first must not reach back to the starting point.
     fn push(&mut self, value: f64) -> Option<f64> {
         let Past { values, period, descends } = self;
         values.push_back(value);

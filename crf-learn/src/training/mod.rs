@@ -1,5 +1,5 @@
-//! Parts that learners share: early stopping, the order in which data are visited, and the check that
-//! a model can be used.
+//! Parts that learners share: early stopping, the order in which data are visited, and the check
+//! that a model can be used.
 //!
 //! Validation data are watched in one place, `early_stopping.rs`, by the loop of every learner that
 //! has the setting `patience`. This room uses `objectives`; `optimizers`, `log_linear`, `margin`,

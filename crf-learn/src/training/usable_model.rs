@@ -14,9 +14,8 @@ pub(crate) fn require_usable(model: &dyn Model, problem: &Problem<'_>) -> Result
     for i in 0..problem.train.len() {
         let p = bound.fill(i, &mut scratch)?;
         let edges = (0..p.shape().n_edges()).flat_map(|e| p.tables().of(e));
-        // −∞ forbids.
-        let is_bad =
-            |score: &&f64| score.is_nan() || (score.abs() > MAX_SCORE && **score != f64::NEG_INFINITY);
+        // Weights forbid nothing, so −∞ has overflowed, too.
+        let is_bad = |score: &&f64| score.is_nan() || score.abs() > MAX_SCORE;
         if let Some(score) = p.node().iter().chain(edges).find(is_bad) {
             let message = format!("the model gives a label the score {score:e}; scale the features");
             return Err(Error::NotFinite(message).at(format!("sequence {}", i + 1)));

@@ -53,10 +53,10 @@ impl Attributes {
         let mut values: Vec<Vec<f64>> = vec![Vec::new(); layout.functions.len()];
         for t in 0..x.nodes().len() {
             x.nodes().for_each(t, |g, value| {
-                if let Some((attribute, _)) = layout.slots[g as usize] {
-                    if layout.functions[attribute as usize].len() == 1 {
-                        values[attribute as usize].push(value);
-                    }
+                if let Some((attribute, _)) = layout.slots[g as usize]
+                    && layout.functions[attribute as usize].len() == 1
+                {
+                    values[attribute as usize].push(value);
                 }
             });
         }

@@ -1,8 +1,8 @@
 /// Minimum of the limit of steps of a solution.
-const MIN_STEPS: usize = 10_000;
-/// Limit of steps per point. Where points differ by many orders of size, there is no end to steps that
-/// gain a little.
-const STEPS_PER_POINT: usize = 100;
+const MIN_STEPS: usize = 1_000;
+/// Limit of steps per point. Where points differ by many orders of size, there is no end to steps
+/// that gain a little.
+const STEPS_PER_POINT: usize = 20;
 
 /// Small quadratic program of cutting planes: max_α Σ_k α_k b_k − ½ αᵀGα with α ≥ 0 and Σ_k α_k =
 /// total.

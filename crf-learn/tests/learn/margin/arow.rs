@@ -14,7 +14,9 @@ use rand::seq::SliceRandom as _;
 
 const FEATURES: [&str; 3] = [
     r#"["intercept", "transition", "start", {"state": "value"}]"#,
-    r#"["transition", {"state": "equals", "pairs": "observed"}, {"transition": {"type": "lag", "by": [1], "of": "equals"}}]"#,
+    // Without values, labellings with the same features score the same, and rounding decides
+    // between them.
+    r#"["transition", {"state": "equals", "pairs": "observed"}, {"state": "value"}, {"transition": {"type": "lag", "by": [1], "of": "equals"}}]"#,
     r#"["intercept", {"state": "equals"}, "transition", {"transition": "value"}]"#,
 ];
 
