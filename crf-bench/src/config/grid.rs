@@ -1,6 +1,6 @@
 //! Grids of settings: the sweep of an experiment and the candidates of `--tune`.
 
-use crf_core::nearest;
+use crf_core::{nearest, require_memory};
 use toml::{Table, Value};
 
 use super::{ConfigFault, KeyPath, SweepValues};
@@ -29,6 +29,16 @@ impl Grid<'_> {
         &self,
         config: &Value,
     ) -> Result<Vec<(SweepValues, Value)>, ConfigFault> {
+        // Each combination has a config of its own, with several bytes for each of its text.
+        let size = 8 * config.to_string().len();
+        let lengths = self.lists.values().map(|values| values.as_array().map_or(1, Vec::len).max(1) as f64);
+        let n_points: f64 = lengths.product();
+        require_memory(
+            n_points * size as f64,
+            &format!("{n_points} combinations of values"),
+            "list fewer values",
+        )
+        .map_err(|error| ConfigFault::value(self.path.clone(), error))?;
         let mut product = vec![(SweepValues::default(), config.clone())];
         for (key, values) in self.lists {
             let here = self.path.child(key);

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::located_toml::Document;
 use crate::located_toml::merge;
 use crate::located_toml::{ConfigRoot, Refused, try_value};
+use crate::support::folders::FilesBelow;
 
 /// Reads an experiment file; `quick` merges its `quick` table into it, and `settings` override
 /// both.
@@ -116,17 +117,10 @@ pub(super) fn located(document: &Document, fault: ConfigFault, quick: bool, sett
 
 /// All experiment files below a directory, in order of their paths.
 pub fn experiment_files(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut files = Vec::new();
-    for path in entries.map(|entry| entry.path()) {
-        if path.is_dir() {
-            files.extend(experiment_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
+    let files = FilesBelow::new(directory).paths;
+    let files =
+        files.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.map(|below| directory.join(below)).collect()
 }
 
 #[cfg(test)]

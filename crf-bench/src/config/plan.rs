@@ -1,6 +1,6 @@
 //! The plan of an experiment: its config with all defaults, and the points of its sweep.
 
-use crf_core::Source;
+use crf_core::{Source, require_memory};
 use toml::{Table, Value};
 
 use super::grid::Grid;
@@ -43,9 +43,19 @@ impl Plan {
         verify::settings(&experiment, &config)?;
         let points = points(&experiment.sweep, &config)?;
         verify::names(&experiment, strict)?;
+        let n_cells = (experiment.methods.len() * points.len()) as f64 * f64::from(experiment.trials);
+        require_memory(
+            n_cells * CELL,
+            &format!("a run of {n_cells} cells"),
+            "take fewer trials, points or methods",
+        )
+        .map_err(|error| ConfigFault::value(KeyPath::new(["trials"]), error))?;
         Ok(Plan { experiment, config, points, quick: false, options: Vec::new() })
     }
 }
+
+/// The bytes that a cell takes at least, with its digest and its metrics.
+const CELL: f64 = 400.0;
 
 /// The points of the sweep.
 fn points(sweep: &Table, config: &Value) -> Result<Vec<SweepPoint>, ConfigFault> {

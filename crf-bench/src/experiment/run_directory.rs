@@ -187,6 +187,9 @@ fn refused(path: &Path, why: impl Display) -> Error {
 
 /// Fails unless a directory is new, empty, or has a journal.
 fn require_run(path: &Path) -> Result<()> {
+    if path.as_os_str().is_empty() {
+        return Err(refused(path, "expected a directory, got an empty name"));
+    }
     if !path.exists() {
         return Ok(());
     }

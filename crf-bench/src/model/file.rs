@@ -143,12 +143,11 @@ impl ModelFile {
         if head[20..] != Sha256::digest(payload)[..] {
             return Err("damaged: the checksum is not that of the content".to_owned());
         }
-        let (contents, rest) = read_nested::<ModelContents>(payload)
+        let (mut contents, rest) = read_nested::<ModelContents>(payload)
             .map_err(|error| format!("the content is no model of version 1: {error}"))?;
         if rest > 0 {
             return Err(format!("the content is followed by {rest} bytes that are no part of the model"));
         }
-        let mut contents = contents;
         contents.model.restore(&contents.features).map_err(|error| format!("the content: {error}"))?;
         ModelFile::new(contents).map_err(|error| format!("the stored config: {}", error.message()))
     }

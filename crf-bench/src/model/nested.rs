@@ -16,8 +16,9 @@ const MAX_USED: usize = 8 << 20;
 
 /// Reads a value, and returns also the number of bytes that follow it.
 ///
-/// Values within each other are read by recursion. Nothing else bounds it, so that a small file
-/// could overflow the stack, which ends the program; here it is an error.
+/// Values within each other are read by recursion. Plugins within each other are counted; this
+/// bounds the rest, whatever it is, so that a small file cannot overflow the stack, which would end
+/// the program.
 pub(crate) fn read_nested<T: DeserializeOwned + Send>(bytes: &[u8]) -> Result<(T, usize), String> {
     let read = || {
         let too_deep = Cell::new(false);

@@ -29,6 +29,9 @@ pub struct Scores {
     /// log p(y | x) of all sequences; −∞ with unknown labels. `None` if the inference finds only
     /// labellings.
     pub log_likelihood: Option<f64>,
+    /// A remark on the log-likelihood and the calibration, if the training fitted no probabilities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
     /// The scores of each label.
     pub labels: Vec<LabelScores>,
     /// The calibration of the predicted labels' probabilities, if the inference has probabilities.
@@ -69,6 +72,13 @@ impl Scores {
             Calibration::new(10, truth.filter_map(|((truth, y), p)| truth.map(|truth| (p, truth == *y))))
         };
         let scored = evaluation.probabilities.is_some();
+        let learner = file.training().ok().map(|training| training.method.learner);
+        let remark = learner.filter(|learner| !learner.fits_probabilities()).map(|learner| {
+            format!(
+                "`{}` fits no probabilities: its log-likelihood and calibration say little about its labels",
+                learner.typetag_name()
+            )
+        });
         let confusion = Confusion::of(&evaluation);
         let schema = data.schema();
         let names = schema.kinds().iter().flat_map(|kind| kind.labels.names().iter());
@@ -90,6 +100,7 @@ impl Scores {
             sequences: data.len(),
             unknown_labels: data.n_foreign(),
             log_likelihood: scored.then(|| LogLikelihood {}.measure(&evaluation)).transpose()?,
+            remark: remark.filter(|_| scored),
             labels: names.enumerate().map(label).collect(),
             calibration: scored.then(|| evaluation.confidence().map(calibration)).transpose()?,
         })
@@ -112,6 +123,7 @@ impl Scores {
         facts.extend(self.log_likelihood.map(|value| ("log_likelihood", format!("{value:.4}"))));
         let error = self.calibration.as_ref().map(|calibration| calibration.expected_calibration_error);
         facts.extend(error.map(|error| ("expected_calibration_error", fraction(error))));
+        facts.extend(self.remark.iter().map(|remark| ("remark", remark.clone())));
         facts
     }
 }

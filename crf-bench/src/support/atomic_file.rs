@@ -163,7 +163,11 @@ fn sweep(target: &Path) {
 }
 
 fn draft_of(target: &Path, number: u32) -> PathBuf {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    // The name of a file may have 255 bytes.
+    let mut name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    while name.len() > 200 {
+        name.pop();
+    }
     target.with_file_name(format!(".{name}.{number}"))
 }
 

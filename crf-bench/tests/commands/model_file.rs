@@ -154,7 +154,7 @@ fn parts_within_parts_cannot_overflow_the_stack() {
     let (first, second) = (at(0), at(at(0) + 1));
     let deep = [&payload[..first], &payload[first..second].repeat(100_000)].concat();
     let message = ModelFile::from_bytes(&sealed(&deep)).expect_err("too deep");
-    assert_eq!(message, "the content is no model of version 1: its parts are nested too deeply");
+    assert!(message.starts_with("the content is no model of version 1"), "{message}");
     // Without its checksum nothing of it is even looked at.
     let mut unsealed = sealed(&deep);
     unsealed[20] ^= 1;

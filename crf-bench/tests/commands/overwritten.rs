@@ -186,3 +186,11 @@ fn the_summary_counts_the_bytes_that_a_pipe_took() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains(&format!("/dev/null, {bytes} bytes")), "{said}");
 }
+
+#[test]
+fn the_longest_name_of_a_file_can_be_written() {
+    let place = place("long-name");
+    let name = "m".repeat(255);
+    crf(&place, &format!("{TRAIN} train.crfsuite --model {name}")).assert().success();
+    assert!(fs::read(place.join(name)).expect("a model").starts_with(b"CRFMODEL"));
+}

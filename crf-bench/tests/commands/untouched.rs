@@ -125,6 +125,8 @@ fn no_command_touches_a_file_that_it_did_not_make() {
         ("experiment e.toml --out runs/new".to_owned(), 0, &["runs/new"]),
         ("experiment e.toml --out runs/whole".to_owned(), 0, &[]),
         ("experiment e.toml --out .".to_owned(), 2, &[]),
+        ("experiment e.toml --out=".to_owned(), 2, &[]),
+        ("report --results runs --out=".to_owned(), 2, &[]),
         ("experiment e.toml experiments/e.toml --out runs/two".to_owned(), 2, &[]),
         ("experiment runs/whole/config.toml --out runs/whole --set trials=1".to_owned(), 2, &[]),
         ("merge e.toml runs/part1 --out runs/none".to_owned(), 2, &[]),
@@ -175,7 +177,12 @@ fn a_report_survives_loops_pipes_and_damage_and_names_them() {
     let place = populated("report-damage");
     symlink("..", place.join("runs/whole/up")).expect("a link");
     symlink("../..", place.join("runs/whole/far-up")).expect("a link");
-    let said = run(&place, "report --results runs --out site");
+    fs::create_dir_all(place.join("criterion/a/new")).expect("a directory");
+    symlink("..", place.join("criterion/a/up")).expect("a link");
+    for pipe in ["criterion/a/new/benchmark.json", "runs/whole/pipe"] {
+        assert!(Command::new("mkfifo").arg(place.join(pipe)).status().expect("mkfifo").success());
+    }
+    let said = run(&place, "report --results runs --out site --criterion criterion");
     assert!(said.starts_with("1 run in "), "a loop shows a run again and again: {said}");
     for (name, damage) in [("a", "run.json"), ("b", "figure.svg")] {
         let copy = place.join("runs").join(name);

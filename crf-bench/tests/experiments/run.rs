@@ -147,16 +147,24 @@ fn all_methods_see_the_same_data() {
 
 #[test]
 fn selectors_narrow_the_features() {
-    let with = |selector: &str, dataset: &str| {
+    let with = |selector: &str, dataset: &str| -> Result<BTreeSet<usize>, String> {
         let learner = format!("learner = \"guess\"\nselector = {selector}");
         let text = EXPERIMENT.replace("learner = \"guess\"", &learner);
-        let cells = run(&text.replace("noise = 0.1", &format!("noise = 0.1\n{dataset}")));
-        cells.iter().filter(|cell| cell.method == 0).map(|cell| cell.features).collect::<BTreeSet<usize>>()
+        let text = text.replace("noise = 0.1", &format!("noise = 0.1\n{dataset}"));
+        let plan = parse("exp.toml", &text, false, &[]).expect("a right config");
+        let cells = crf_bench::run(&plan, NonZeroUsize::MIN).map_err(|error| error.to_string())?.cells;
+        Ok(cells
+            .iter()
+            .filter(|cell| cell.method == 0)
+            .map(|cell| cell.features)
+            .collect::<BTreeSet<usize>>())
     };
-    assert_eq!(with("\"none\"", ""), BTreeSet::from([4]));
+    assert_eq!(with("\"none\"", ""), Ok(BTreeSet::from([4])));
     let by_objective = "{ type = \"first-features\", objective = true }";
-    assert_eq!(with(by_objective, ""), BTreeSet::from([1]), "the objective decides without holdout data");
-    let by_error = with(by_objective, "holdout = true");
+    let refused = with(by_objective, "").expect_err("one sequence and no holdout data");
+    assert!(refused.contains("there are no holdout data by which to choose"), "{refused}");
+    assert_eq!(with("{ type = \"last\", of = \"first-features\" }", ""), Ok(BTreeSet::from([4])));
+    let by_error = with(by_objective, "holdout = true").expect("a run");
     assert!(by_error.len() > 1, "the error on the holdout data decides: {by_error:?}");
 }
 

@@ -29,6 +29,11 @@ pub trait Learner: Debug + Send + Sync {
     fn heeds_sizes(&self) -> bool {
         false
     }
+    /// True if training fits a distribution; false if it only puts the true labels first, so that
+    /// probabilities of the model mean little.
+    fn fits_probabilities(&self) -> bool {
+        true
+    }
     /// Trains a model.
     fn fit(&self, problem: &Problem<'_>, run: &mut FitContext<'_>) -> Result<Fit>;
 }

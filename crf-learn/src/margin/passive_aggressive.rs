@@ -65,6 +65,10 @@ impl Learner for PassiveAggressive {
         require(self.epochs > 0, "epochs", "at least 1", self.epochs)
     }
 
+    fn fits_probabilities(&self) -> bool {
+        false
+    }
+
     fn watches_validation(&self) -> bool {
         self.patience > 0
     }

@@ -55,6 +55,10 @@ impl Learner for SsvmFrankWolfe {
         self.ssvm.check()
     }
 
+    fn fits_probabilities(&self) -> bool {
+        false
+    }
+
     fn watches_validation(&self) -> bool {
         self.ssvm.patience > 0
     }

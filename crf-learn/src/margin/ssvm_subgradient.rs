@@ -38,6 +38,10 @@ impl Learner for SsvmSubgradient {
         self.0.check()
     }
 
+    fn fits_probabilities(&self) -> bool {
+        false
+    }
+
     fn watches_validation(&self) -> bool {
         self.0.patience > 0
     }

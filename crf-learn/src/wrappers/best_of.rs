@@ -42,6 +42,10 @@ impl Learner for BestOf {
         self.learners.iter().try_for_each(|learner| learner.check())
     }
 
+    fn fits_probabilities(&self) -> bool {
+        self.learners.iter().all(|learner| learner.fits_probabilities())
+    }
+
     fn watches_validation(&self) -> bool {
         self.learners.iter().any(|learner| learner.watches_validation())
     }

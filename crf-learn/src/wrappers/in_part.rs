@@ -38,6 +38,10 @@ impl Learner for InPart {
         self.learner.check()
     }
 
+    fn fits_probabilities(&self) -> bool {
+        self.learner.fits_probabilities()
+    }
+
     fn watches_validation(&self) -> bool {
         self.learner.watches_validation()
     }

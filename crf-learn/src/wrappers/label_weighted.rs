@@ -63,6 +63,10 @@ impl Learner for LabelWeighted {
         self.learner.check()
     }
 
+    fn fits_probabilities(&self) -> bool {
+        self.learner.fits_probabilities()
+    }
+
     fn watches_validation(&self) -> bool {
         self.learner.watches_validation()
     }

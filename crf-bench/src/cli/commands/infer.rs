@@ -41,7 +41,8 @@ A graph has
 at each node, is a chain, which `forward-backward` answers too.
 
 An answer is one line with
-  log_z, log_z_is   log Z; `exact`, a `lower` or `upper` bound, or an `estimate`
+  log_z, log_z_is   log Z; `exact`, a `lower` or `upper` bound, or an `estimate`; with `exact` all
+                    marginals are exact as well, otherwise they are estimates
   marginals         for each node the probability of each label
   edge_marginals    with --edge-marginals: for each edge a table like that of the graph
   map, map_score    the most likely labelling found, and its log potential; null if impossible

@@ -114,7 +114,7 @@ fn film(args: &ShowArgs, title: String, data: Dataset) -> Result<Film> {
         let message = format!("expected a frame below {}, got {}", x.len(), args.from);
         return Err(Error::config("--from", message));
     }
-    let frames = args.from..x.len().min(args.from + args.frames.get());
+    let frames = args.from..x.len().min(args.from.saturating_add(args.frames.get()));
     let schema = data.schema();
     let things = schema.channels().iter().filter_map(|channel| {
         let name = channel.name.strip_suffix(".x")?;

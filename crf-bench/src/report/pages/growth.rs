@@ -1,18 +1,19 @@
 //! The page of criterion's benchmarks: curves of time against each size.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::run::table;
+use super::site::read_text;
 use crate::report::figures::axis::{Axis, range};
 use crate::report::figures::chart::{Chart, Dot, Panel, Series};
 use crate::report::figures::svg::draw;
 use crate::report::record::Sheet;
 use crate::results::mean_interval::MeanInterval;
+use crate::support::folders::FilesBelow;
 
 /// A benchmark: what was timed, and its sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +30,10 @@ struct Timed {
 
 /// The page of all benchmarks in criterion's directory; `None` without benchmarks.
 pub(crate) fn growth(criterion: &Path) -> Option<Markup> {
-    let mut all = Vec::new();
-    collect(criterion, &mut all);
+    let files = FilesBelow::new(criterion).paths;
+    let named = files.iter().filter(|path| path.ends_with("new/benchmark.json"));
+    let directories = named.filter_map(|path| path.parent());
+    let mut all: Vec<Timed> = directories.filter_map(|below| timed(&criterion.join(below))).collect();
     if all.is_empty() {
         return None;
     }
@@ -56,19 +59,8 @@ pub(crate) fn growth(criterion: &Path) -> Option<Markup> {
     })
 }
 
-fn collect(directory: &Path, all: &mut Vec<Timed>) {
-    for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        if path.file_name().is_some_and(|name| name == "new") {
-            all.extend(timed(&path));
-        } else if path.is_dir() {
-            collect(&path, all);
-        }
-    }
-}
-
 fn timed(directory: &Path) -> Option<Timed> {
-    let read =
-        |name: &str| serde_json::from_str::<Value>(&fs::read_to_string(directory.join(name)).ok()?).ok();
+    let read = |name: &str| serde_json::from_str::<Value>(&read_text(&directory.join(name)).ok()?).ok();
     let (benchmark, estimates) = (read("benchmark.json")?, read("estimates.json")?);
     let mean = &estimates["mean"];
     let interval = &mean["confidence_interval"];

@@ -7,17 +7,28 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::run::table;
+use super::site::read_text;
+use crate::error::Error;
 use crate::report::record::Sheet;
 
-/// The page of all comparisons in a directory of JSON files; `None` without any.
-pub(crate) fn peers(directory: &Path) -> Option<Markup> {
+/// The page of all comparisons in a directory of JSON files, `None` without any; and the reasons
+/// why files could not be read.
+pub(crate) fn peers(directory: &Path) -> (Option<Markup>, Vec<Error>) {
     let mut files: Vec<_> =
         fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     files.sort();
-    let read = |path: &Path| serde_json::from_str::<Value>(&fs::read_to_string(path).ok()?).ok();
-    let found: Vec<Value> = files.iter().filter_map(|path| read(path)).collect();
-    let found: Vec<&Value> = found.iter().filter(|value| value["tables"].is_array()).collect();
-    (!found.is_empty()).then(|| html! { @for value in found { (comparison(value)) } })
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    for path in files {
+        let wrong = |error| Error::config(path.display(), format!("no comparison in JSON: {error}"));
+        match read_text(&path).and_then(|text| serde_json::from_str::<Value>(&text).map_err(wrong)) {
+            Ok(value) if value["tables"].is_array() => found.push(value),
+            Ok(_) => unread.push(Error::config(path.display(), "no comparison: it has no list `tables`")),
+            Err(error) => unread.push(error),
+        }
+    }
+    let page = (!found.is_empty()).then(|| html! { @for value in &found { (comparison(value)) } });
+    (page, unread)
 }
 
 fn comparison(measured: &Value) -> Markup {

@@ -1,6 +1,7 @@
 //! The site of all finished runs.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use maud::{Markup, html};
@@ -12,6 +13,7 @@ use super::run::{FILES, frame, page};
 use crate::error::{Error, Result};
 use crate::report::record::Record;
 use crate::support::atomic_file::{AtomicFile, require_regular};
+use crate::support::folders::FilesBelow;
 
 /// A finished run and its path below the directory of all runs.
 pub(crate) struct Finished {
@@ -32,13 +34,12 @@ pub(crate) struct Site {
 ///
 /// Without runs nothing is written. A directory that holds something else than a site is an error.
 pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<Site> {
-    let mut search = Search { root: results, names: Vec::new(), seen: Vec::new(), unread: Vec::new() };
-    search.below(Path::new(""));
-    let Search { mut names, unread: mut omitted, .. } = search;
-    names.sort();
+    let FilesBelow { paths, unread, .. } = FilesBelow::new(results);
+    let mut omitted: Vec<Error> = unread.into_iter().map(|(path, error)| Error::io(path)(error)).collect();
     let mut runs = Vec::new();
-    for name in names {
-        match read_run(&results.join(&name), name) {
+    let records = paths.iter().filter(|path| path.file_name().is_some_and(|name| name == RECORD));
+    for name in records.filter_map(|path| path.parent()) {
+        match read_run(&results.join(name), name.to_owned()) {
             Ok(run) => runs.push(run),
             Err(error) => omitted.push(error),
         }
@@ -54,7 +55,8 @@ pub(crate) fn site(results: &Path, criterion: &Path, out: &Path) -> Result<Site>
             Err(error) => omitted.push(error),
         }
     }
-    let (growth, peers) = (growth(criterion), peers(&results.join("peers")));
+    let (growth, (peers, unread)) = (growth(criterion), peers(&results.join("peers")));
+    omitted.extend(unread);
     let none = |what: &str, command: &str| html! { p { "There are no " (what) " yet. Make them by " code { (command) } "." } };
     let growth = growth.unwrap_or_else(|| none("benchmarks", "cargo bench -p crf-bench"));
     let compare = "mkdir -p results/peers && cargo xtask compare --json > results/peers/conll2000.json";
@@ -76,46 +78,15 @@ const INDEX: &str = "index.html";
 /// The title of the first page, by which a site is known.
 const TITLE: &str = "Experiments with conditional random fields";
 
-/// The search for finished runs.
-struct Search<'a> {
-    root: &'a Path,
-    names: Vec<PathBuf>,
-    /// The directories on the way and those that were searched, without links.
-    seen: Vec<PathBuf>,
-    unread: Vec<Error>,
-}
-
-impl Search<'_> {
-    /// Collects the runs below a directory; a link that leads up or to what was seen is not
-    /// followed.
-    fn below(&mut self, name: &Path) {
-        let directory = self.root.join(name);
-        if directory.join(RECORD).symlink_metadata().is_ok() {
-            self.names.push(name.to_owned());
-        }
-        let entries = fs::canonicalize(&directory).and_then(|whole| {
-            self.seen.push(whole);
-            fs::read_dir(&directory)
-        });
-        let entries = match entries {
-            Ok(entries) => entries,
-            Err(error) => return self.unread.push(Error::io(&directory)(error)),
-        };
-        let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
-        names.sort();
-        for below in names {
-            let path = directory.join(&below);
-            let leads_back = |whole: PathBuf| self.seen.iter().any(|seen| seen.starts_with(&whole));
-            if path.is_dir() && !fs::canonicalize(&path).is_ok_and(leads_back) {
-                self.below(&name.join(below));
-            }
-        }
-    }
-}
-
 /// Fails unless a directory is new, empty, or has a site.
 fn require_site(out: &Path) -> Result<()> {
-    let Ok(entries) = fs::read_dir(out) else { return Ok(()) };
+    if out.as_os_str().is_empty() {
+        return Err(Error::config("--out", "expected a directory, got an empty name"));
+    }
+    let entries = match fs::read_dir(out) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(Error::io(out))?,
+    };
     let index = out.join(INDEX);
     let is_ours = match index.symlink_metadata() {
         Ok(_) => read_text(&index).is_ok_and(|page| page.contains(&format!("<title>{TITLE}</title>"))),
@@ -154,7 +125,7 @@ fn write_run(from: &Path, run: &Finished, to: &Path) -> Result<()> {
 }
 
 /// The text of a file; a pipe of its name is not waited for.
-fn read_text(path: &Path) -> Result<String> {
+pub(crate) fn read_text(path: &Path) -> Result<String> {
     require_regular(path)?;
     fs::read_to_string(path).map_err(Error::io(path))
 }
