@@ -2,10 +2,10 @@
 //! potentials.
 //!
 //! `chain` is exact on chains. `graph` answers any graph: exactly where that is affordable,
-//! approximately otherwise. All algorithms share `shifted.rs`, the form in which they read potentials,
-//! with `possible_labels.rs`, the labels that are possible at all; `log_domain.rs` (arithmetic on
-//! logarithms) and `errors.rs` (checks and errors). Single steps of messages on chains are those of
-//! graphs.
+//! approximately otherwise. All algorithms share `shifted.rs`, the form in which they read
+//! potentials, with `possible_labels.rs`, the labels that are possible at all; `log_domain.rs`
+//! (arithmetic on logarithms) and `errors.rs` (checks and errors). Single steps of messages on
+//! chains are those of graphs.
 //! Potentials, answers and the traits of inference belong to `crf-core`; nothing here knows of
 //! features or weights.
 //!

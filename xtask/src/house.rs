@@ -12,6 +12,8 @@ const MAX_FILES: usize = 16;
 const MAX_COLUMNS: usize = 100;
 /// The largest number of words in documents that are to be read in one go.
 const MAX_WORDS: [(&str, usize); 2] = [("README.md", 900), ("ARCHITECTURE.md", 1500)];
+/// The page of promises, whose table names the tests that hold them.
+const PROMISES: &str = "docs/src/promises.md";
 /// First words of doc comments that paraphrase their item as a question.
 const QUESTIONS: [&str; 6] = ["What", "How", "Whether", "Which", "Who", "By"];
 
@@ -32,6 +34,7 @@ pub(crate) fn offences(root: &Path) -> Result<Vec<String>> {
     offences.extend(shared_names(&texts));
     offences.extend(questions(&texts));
     offences.extend(documents(root, &sources)?);
+    offences.extend(promises(&read(&root.join(PROMISES))?, &texts));
     let prefix = format!("{}/", root.display());
     Ok(offences.into_iter().map(|offence| offence.replace(&prefix, "")).collect())
 }
@@ -174,6 +177,26 @@ fn documents(root: &Path, sources: &[PathBuf]) -> Result<Vec<String>> {
     Ok(offences)
 }
 
+/// Promises that name no test, or one that is not there.
+fn promises(page: &str, texts: &[(&Path, String)]) -> Vec<String> {
+    let mut offences = Vec::new();
+    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| promise");
+    for row in page.lines().filter(is_row) {
+        let (promise, tests) = row.trim_end_matches(" |").rsplit_once(" | ").unwrap_or((row, ""));
+        let mut named = tests.split('`').skip(1).step_by(2).peekable();
+        if named.peek().is_none() {
+            offences.push(format!("{PROMISES}: no test holds `{promise}`"));
+        }
+        // Tests are functions, or entries of a macro that makes one of each.
+        let is_lost = |test: &&str| {
+            let (function, entry) = (format!("fn {test}("), format!("    {test}:"));
+            !texts.iter().any(|(_, text)| text.contains(&function) || text.contains(&entry))
+        };
+        offences.extend(named.filter(is_lost).map(|test| format!("{PROMISES}: there is no test `{test}`")));
+    }
+    offences
+}
+
 /// True for a piece of code that names a file or a folder.
 fn is_path(code: &str) -> bool {
     let letters = code.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
@@ -197,6 +220,15 @@ mod tests {
         assert_eq!(checked("a/src/b.rs", &format!("// {}", "x".repeat(97)), wide_comments), 0);
         assert_eq!(checked("a/src/b.rs", "/// Whether it works.\nfn works() {}", questions), 1);
         assert_eq!(checked("a/src/b.rs", "/// True if it works.\n/// Which is good.", questions), 0);
+    }
+
+    #[test]
+    fn a_promise_names_tests_that_are_there() {
+        let texts = [(Path::new("a.rs"), "fn it_holds() {}\n    it_stays: 1;".to_owned())];
+        let found = |row: &str| promises(&format!("| promise | tests |\n|---|---|\n{row}\n"), &texts).len();
+        assert_eq!(found("| It holds. | `it_holds`, `it_stays` |"), 0);
+        assert_eq!(found("| It holds. | `it_holds`, `it_breaks` |"), 1);
+        assert_eq!(found("| It holds. |  |"), 1);
     }
 
     #[test]

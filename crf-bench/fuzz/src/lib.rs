@@ -16,10 +16,10 @@ mod graphs;
 mod models;
 
 /// Function that reads bytes as a user's file, and panics if a promise is broken.
-pub type Target = fn(&[u8]);
+pub type FuzzTarget = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, FuzzTarget); 11] = [
     ("conll", data::conll),
     ("crfsuite", data::crfsuite),
     ("csv", data::csv),

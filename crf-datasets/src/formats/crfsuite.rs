@@ -17,11 +17,11 @@ use crate::text::lines::{Line, Lines};
 
 /// Lines of a label and attributes, separated by TABs, as CRFsuite reads them.
 ///
-/// A blank line, also one of spaces, ends a sequence. An attribute is a name, or a name with a value as in `name:2.5`.
-/// The value is 1 if omitted, and values of a repeated attribute add up. In names `\:` stands for a
-/// colon and `\\` for a backslash; other backslashes stand for themselves. An empty label is an
-/// unknown label. A line `@weight:2.5` sets the weight of its sequence. The attributes are the bag
-/// channel `attributes`.
+/// A blank line, also one of spaces, ends a sequence. An attribute is a name, or a name with a
+/// value as in `name:2.5`. The value is 1 if omitted, and values of a repeated attribute add up. In
+/// names `\:` stands for a colon and `\\` for a backslash; other backslashes stand for themselves.
+/// An empty label is an unknown label. A line `@weight:2.5` sets the weight of its sequence. The
+/// attributes are the bag channel `attributes`.
 ///
 /// Deviations from CRFsuite: fields end at TABs only, so names may hold spaces. `#` begins no
 /// comment. A colon in a label need not be escaped. A TAB at the end of a line is ignored, and any

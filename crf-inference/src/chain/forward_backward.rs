@@ -13,9 +13,10 @@ use crate::graph::messages::passing::{Memory, Passing};
 /// Forward-backward and Viterbi: exact inference on chains.
 ///
 /// Computes marginals, log Z, the best labelling and draws in O(T·L²) for T positions and L labels,
-/// and the n best labellings in O(T·L²·n); passes messages, step by step. The recursions are those of Rabiner (1989) in the
-/// probability domain, with each step scaled to sum to one, and those of Vail (2008), §2.5, in the
-/// log domain. With a beam of B labels, Viterbi takes O(T·B·L) and is approximate.
+/// and the n best labellings in O(T·L²·n); passes messages, step by step. The recursions are those
+/// of Rabiner (1989) in the probability domain, with each step scaled to sum to one, and those of
+/// Vail (2008), §2.5, in the log domain. With a beam of B labels, Viterbi takes O(T·B·L) and is
+/// approximate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ForwardBackward {
@@ -100,8 +101,8 @@ impl Marginals for ForwardBackward {
 }
 
 impl MessagePassing for ForwardBackward {
-    /// After as many sweeps as the chain has positions, λ to the right are the forward vectors and μ
-    /// from the right the backward vectors, each divided by its sum.
+    /// After as many sweeps as the chain has positions, λ to the right are the forward vectors and
+    /// μ from the right the backward vectors, each divided by its sum.
     fn pass(
         &self,
         p: &Potentials<'_>,

@@ -11,7 +11,8 @@ use crate::graph::exact::elimination::Elimination;
 use crate::log_domain::best_label;
 use crate::shifted::Shifted;
 
-/// Labels that the search tries in one part before it asks for a clique tree, and before it gives up.
+/// Labels that the search tries in one part before it asks for a clique tree, and before it gives
+/// up.
 const MAX_TRIES: [usize; 2] = [10_000, 1_000_000];
 /// Entries of the tables of that clique tree: one GiB.
 const MAX_ENTRIES: f64 = (1 << 27) as f64;
@@ -20,16 +21,16 @@ const POSSIBLE: u32 = u32::MAX;
 
 /// Search for a labelling of finite score, and for a better one beside it.
 ///
-/// Potentials are arc consistent when they come here (`possible_labels.rs`), so only nodes that have
-/// a choice and whose edges forbid some pair need a search. Each connected part of them is searched
-/// by itself, by forward checking with conflict-directed backjumping (Prosser 1993): a label
-/// excludes those of the neighbours that may not stand beside it, and where a node has no label
-/// left, the search goes back to the last node that had to do with it. Of the nodes beside those
-/// labelled, the one with the fewest labels is next; on a forest no step back is ever needed. Labels
-/// are tried best first, given the labels so far.
+/// Potentials are arc consistent when they come here (`possible_labels.rs`), so only nodes that
+/// have a choice and whose edges forbid some pair need a search. Each connected part of them is
+/// searched by itself, by forward checking with conflict-directed backjumping (Prosser 1993): a
+/// label excludes those of the neighbours that may not stand beside it, and where a node has no
+/// label left, the search goes back to the last node that had to do with it. Of the nodes beside
+/// those labelled, the one with the fewest labels is next; on a forest no step back is ever needed.
+/// Labels are tried best first, given the labels so far.
 ///
-/// Where many labels have been tried in vain, dynamic programming decides, if the graph has a clique
-/// tree of ordinary size. So what the junction tree can answer is never given up.
+/// Where many labels have been tried in vain, dynamic programming decides, if the graph has a
+/// clique tree of ordinary size. So what the junction tree can answer is never given up.
 #[derive(Debug, Default)]
 pub(crate) struct LabellingSearch {
     is_labelled: Vec<bool>,                 // [nodes]

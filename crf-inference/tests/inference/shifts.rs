@@ -277,8 +277,8 @@ fn a_sum_that_overflows_is_not_called_exact_or_infeasible() {
     }
 }
 
-/// Two sets of tables of one version should be equal. Here they are not, where no edge uses them: an
-/// inference that reads the tables of other sequences would find numbers that it cannot take.
+/// Two sets of tables of one version should be equal. Here they are not, where no edge uses them:
+/// an inference that reads the tables of other sequences would find numbers that it cannot take.
 #[test]
 fn no_inference_reads_the_tables_of_other_sequences() {
     let (starts, of_edge) = ([0, 4, 8, 12, 16], [0, 2, 0]);

@@ -346,8 +346,8 @@ fn normalise(log_p: &mut [f64]) {
     log_p.iter_mut().for_each(|log_p| *log_p -= log_sum);
 }
 
-/// Error of an inference in the words of the learner: nothing is forbidden, so labels are impossible
-/// where every density underflows.
+/// Error of an inference in the words of the learner: nothing is forbidden, so labels are
+/// impossible where every density underflows.
 fn no_density(error: Error) -> Error {
     match error {
         Error::Infeasible(_) => {

@@ -86,8 +86,8 @@ impl Totals {
 
 /// Scores all features, function by function, in the order of the map.
 ///
-/// `score` gets the non-zero values of a function, sorted by target, the total weights of the labels
-/// or label pairs among all positions or edges of the function's kind, and the targets whose
+/// `score` gets the non-zero values of a function, sorted by target, the total weights of the
+/// labels or label pairs among all positions or edges of the function's kind, and the targets whose
 /// features it is to score. Its cost must be linear in these: there are far more pairs of labels
 /// than pairs at which a function is not zero.
 pub(crate) fn score_functions(

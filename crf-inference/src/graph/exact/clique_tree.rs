@@ -44,8 +44,8 @@ impl CliqueTree {
     /// Upward pass, from the leaves to the roots: each clique sums over its own node and adds the
     /// sums to its parent. False if no labelling is possible.
     ///
-    /// The sums of a clique are lowered to the maximum 0, so that its potentials cost those of other
-    /// cliques no digits.
+    /// The sums of a clique are lowered to the maximum 0, so that its potentials cost those of
+    /// other cliques no digits.
     fn collect<const MAX: bool>(&mut self, p: &Potentials<'_>) -> bool {
         let CliqueTree { elimination, tables, height } = self;
         let shape = p.shape();

@@ -5,8 +5,8 @@
 //! the best labelling take the same walk. The size of all tables is known before anything is
 //! computed, so that graphs that are too dense are rejected at once.
 //!
-//! Start with `junction_tree.rs`, the plugin; `elimination.rs` finds the order of elimination and the
-//! cliques, `clique_tree.rs` has their tables and the passes over them.
+//! Start with `junction_tree.rs`, the plugin; `elimination.rs` finds the order of elimination and
+//! the cliques, `clique_tree.rs` has their tables and the passes over them.
 
 pub(crate) mod clique_tree;
 pub(crate) mod elimination;

@@ -5,9 +5,9 @@ use crate::graph::messages::traversal::NodeOrder;
 
 /// Joint distributions of nodes that are no neighbours in their tree.
 ///
-/// An edge with a constant table closes no cycle, but its ends depend on each other through the tree
-/// that connects them: p(x_u, x_v) is p(x_u) times the transitions along the path from u to v. This
-/// takes O(L³) for each step of the path.
+/// An edge with a constant table closes no cycle, but its ends depend on each other through the
+/// tree that connects them: p(x_u, x_v) is p(x_u) times the transitions along the path from u to v.
+/// This takes O(L³) for each step of the path.
 #[derive(Debug, Default)]
 pub(crate) struct DistantPairs {
     steps: Vec<(u32, u32)>, // node, and number of the edge to the next one

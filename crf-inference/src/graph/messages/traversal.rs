@@ -76,8 +76,8 @@ impl NodeOrder {
         self.tree[u].root == self.tree[v].root
     }
 
-    /// Fills `steps` with the path from `u` to `v` along the tree that connects them: each step is a
-    /// node and the number of the edge to the next node among its own.
+    /// Fills `steps` with the path from `u` to `v` along the tree that connects them: each step is
+    /// a node and the number of the edge to the next node among its own.
     pub(crate) fn path(&self, shape: &Shape<'_>, mut u: usize, mut v: usize, steps: &mut Vec<(u32, u32)>) {
         let parent = |n: usize| shape.incidence(n, self.tree[n].parent as usize);
         steps.clear();
