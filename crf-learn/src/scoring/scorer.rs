@@ -161,8 +161,8 @@ impl<'a> Scorer<'a> {
     /// each summand that is added to a weight.
     ///
     /// The step of a weight must not depend on what was changed before in the same call. The cost
-    /// is that of the positions where the labellings differ, and of the shared tables if an edge
-    /// differs.
+    /// is that of the positions where the labellings differ, and of the few shared tables that hold
+    /// a changed function; many tables are shared no longer until the next update.
     pub fn shift(
         &mut self,
         i: usize,

@@ -1,0 +1,217 @@
+//! Damaged and odd data files, through `convert`: each is refused with its line, or read as what it
+//! says.
+
+use crate::harness::Right::{self, Prints, Refused};
+use crate::harness::{Place, each};
+
+/// What is odd, the format, the file, and what is right when it is converted.
+const FILES: &[(&str, &str, &[u8], Right)] = &[
+    ("an empty file", "conll", b"", Refused("in:1:1: expected a sequence")),
+    ("only line ends", "conll", b"\n\n", Refused("in:2:1: expected a sequence")),
+    ("only blanks", "conll", b"   \n \t \n", Refused("in:2:1: expected a sequence")),
+    ("only carriage returns", "conll", b"a O\rb O\r", Refused("in:1:4: expected lines that end with LF or CR LF")),
+    ("line ends of Windows", "conll", b"a O\r\nb O\r\n\r\nc O\r\n", Prints("s,column1,label\n1,a,O\n1,b,O\n2,c,O\n")),
+    ("no line end at the end", "conll", b"a O\nb O", Prints("s,column1,label\n1,a,O\n1,b,O\n")),
+    ("a byte order mark", "conll", b"\xef\xbb\xbfa O\n", Prints("s,column1,label\n1,a,O\n")),
+    ("a byte order mark inside", "conll", b"a O\n\xef\xbb\xbfb O\n", Refused("in:2:1: expected a byte order mark at the beginning of the file only")),
+    ("UTF-16", "conll", b"\xff\xfea\x00 \x00O\x00\n\x00", Refused("in:1:1: expected UTF-8")),
+    ("a NUL", "conll", b"a\x00b O\n", Refused("in:1:2: expected text")),
+    ("a row that is too short", "conll", b"a b O\nc O\n", Refused("in:2:4: expected 3 columns as in line 1")),
+    ("a row that is too long", "conll", b"a O\nb c O\n", Refused("in:2:5: expected 2 columns as in line 1")),
+    ("one column", "conll", b"a\nb\n", Refused("in:1:2: expected at least 2 columns, of which the last is the label")),
+    ("blanks around a row", "conll", b"  a O  \n", Prints("s,column1,label\n1,a,O\n")),
+    ("blank lines that hold blanks", "conll", b"a O\n  \nb O\n", Prints("s,column1,label\n1,a,O\n2,b,O\n")),
+    ("several blank lines", "conll", b"a O\n\n\n\nb O\n", Prints("s,column1,label\n1,a,O\n2,b,O\n")),
+    ("document starts", "conll", b"-DOCSTART- O\n\na O\n", Prints("s,column1,label\n1,a,O\n")),
+    ("a no-break space in a word", "conll", b"a\xc2\xa0b O\n", Prints("s,column1,label\n1,a\u{a0}b,O\n")),
+    ("an ideographic space in a word", "conll", b"a\xe3\x80\x80b O\n", Prints("s,column1,label\n1,a\u{3000}b,O\n")),
+    ("a line separator in a word", "conll", b"a\xe2\x80\xa8b O\n", Prints("s,column1,label\n1,a\u{2028}b,O\n")),
+    ("a bell in a word", "conll", b"a\x07b O\n", Prints("s,column1,label\n1,a\u{7}b,O\n")),
+    ("an escape sequence in a row that is too short", "conll", b"a b O\n\x1b[31mred\n", Refused("in:2:9: expected 3 columns as in line 1")),
+    ("a quote in a word", "conll", b"\" O\n", Prints("s,column1,label\n1,\"\"\"\",O\n")),
+    ("half a character", "conll", b"\xe2\x82 O\n", Refused("in:1:1: expected UTF-8")),
+    ("an overlong character", "conll", b"\xc0\xaf O\n", Refused("in:1:1: expected UTF-8")),
+    ("a surrogate", "conll", b"\xed\xa0\x80 O\n", Refused("in:1:1: expected UTF-8")),
+    ("an empty label", "{type=\"conll\",separator=\"tab\"}", b"a\t\nb\tO\n", Prints("s,column1,label\n1,a,\n1,b,O\n")),
+    ("an empty word", "{type=\"conll\",separator=\"tab\"}", b"\tO\n", Prints("s,column1,label\n1,,O\n")),
+    ("a blank for a label", "{type=\"conll\",separator=\"tab\"}", b"a\t \nb\tO\n", Refused("in:1:3: expected a label of one line without blanks around it")),
+    ("blanks in a word", "{type=\"conll\",separator=\"tab\"}", b"a b\tO\n", Prints("s,column1,label\n1,a b,O\n")),
+    ("a TAB at the end of a row", "{type=\"conll\",separator=\"tab\"}", b"a\tO\t\nb\tO\n", Refused("in:2:4: expected 3 columns as in line 1")),
+    ("a TAB alone", "{type=\"conll\",separator=\"tab\"}", b"\t\n", Prints("s,column1,label\n1,,\n")),
+    ("two columns of one name", "{type=\"conll\",columns=[\"w\",\"w\"]}", b"a b O\n", Refused("`columns` must be names that differ")),
+    ("a column named as the label", "{type=\"conll\",columns=[\"label\"]}", b"a O\n", Refused("`csv` cannot hold a column \"label\" here, which would not be read back")),
+    ("more names than columns", "{type=\"conll\",columns=[\"w\",\"v\"]}", b"a O\n", Refused("in:1:4: expected 3 columns (w v label)")),
+    ("an empty column name", "{type=\"conll\",columns=[\"\"]}", b"a O\n", Refused("`columns` must be names that differ")),
+    ("a word for unknown labels", "{type=\"conll\",unknown=\"?\"}", b"a ?\nb O\n", Prints("s,column1,label\n1,a,\n1,b,O\n")),
+    ("an empty file", "csv", b"", Refused("in:1:1: expected a sequence")),
+    ("a header alone", "csv", b"x,label\n", Refused("in:1:1: expected a row below the header")),
+    ("a header without a line end", "csv", b"x,label", Refused("in:1:1: expected a row below the header")),
+    ("no label column", "csv", b"x,y\n1,2\n", Refused("in:1: unknown column `label`")),
+    ("a label column alone", "csv", b"label\na\n", Prints("label\na\n")),
+    ("two columns of one name", "csv", b"x,x,label\n1,2,a\n", Refused("in:1:x: expected names that differ")),
+    ("two label columns", "csv", b"x,label,label\n1,a,b\n", Refused("in:1:label: expected names that differ")),
+    ("an empty column name", "csv", b"x,,label\n1,2,a\n", Refused("in:1: expected a name for column 2")),
+    ("a row that is too short", "csv", b"x,y,label\n1,2,a\n1,a\n", Refused("in:3:label: expected a field")),
+    ("a row that is too long", "csv", b"x,label\n1,a,b\n", Refused("in:2:3: expected 2 fields as in the header")),
+    ("a word for a number", "csv", b"x,label\none,a\n", Refused("in:2:x: expected a finite number")),
+    ("an empty number", "csv", b"x,label\n,a\n", Refused("in:2:x: expected a finite number")),
+    ("a blank for a number", "csv", b"x,label\n ,a\n", Refused("in:2:x: expected a finite number")),
+    ("blanks around a number", "csv", b"x,label\n 1 ,a\n", Prints("x,label\n1.0,a\n")),
+    ("nan", "csv", b"x,label\nnan,a\n", Refused("in:2:x: expected a finite number")),
+    ("inf", "csv", b"x,label\ninf,a\n", Refused("in:2:x: expected a finite number")),
+    ("an overflow", "csv", b"x,label\n1e999,a\n", Refused("in:2:x: expected a finite number")),
+    ("an underflow", "csv", b"x,label\n1e-999,a\n", Prints("x,label\n0.0,a\n")),
+    ("the largest number", "csv", b"x,label\n1.7976931348623157e308,a\n", Prints("x,label\n1.7976931348623157e308,a\n")),
+    ("the smallest number", "csv", b"x,label\n5e-324,a\n", Prints("x,label\n5e-324,a\n")),
+    ("minus zero", "csv", b"x,label\n-0.0,a\n", Prints("x,label\n-0.0,a\n")),
+    ("a decimal comma", "csv", b"x,label\n\"1,5\",a\n", Refused("in:2:x: expected a finite number")),
+    ("a thousands separator", "csv", b"x,label\n1_000,a\n", Refused("in:2:x: expected a finite number")),
+    ("hexadecimal", "csv", b"x,label\n0x10,a\n", Refused("in:2:x: expected a finite number")),
+    ("full-width digits", "csv", b"x,label\n\xef\xbc\x91,a\n", Refused("in:2:x: expected a finite number")),
+    ("an unclosed quote", "csv", b"x,label\n1,\"a\n2,b\n", Refused("in:3:1: expected the end of the quote of line 2")),
+    ("a quote inside a field", "csv", b"x,label\n1,a\"b\n", Prints("x,label\n1.0,\"a\"\"b\"\n")),
+    ("a line end inside a label", "csv", b"x,label\n1,\"a\nb\"\n", Refused("in:2:label: expected a label of one line without blanks around it")),
+    ("a line end inside a symbol", "{type=\"csv\",symbolic=[\"w\"]}", b"w,label\n\"a\nb\",A\n", Prints("w,label\n\"a\nb\",A\n")),
+    ("doubled quotes", "{type=\"csv\",symbolic=[\"w\"]}", b"w,label\n\"a\"\"b\",A\n", Prints("w,label\n\"a\"\"b\",A\n")),
+    ("an empty symbol", "{type=\"csv\",symbolic=[\"w\"]}", b"w,label\n,A\nb,B\n", Prints("w,label\n,A\nb,B\n")),
+    ("a symbolic column that is not there", "{type=\"csv\",symbolic=[\"v\"]}", b"w,label\n1,A\n", Refused("in:1: unknown column `v`, did you mean `w`?")),
+    ("an ignored column that is not there", "{type=\"csv\",ignore=[\"v\"]}", b"w,label\n1,A\n", Prints("w,label\n1.0,A\n")),
+    ("a sequence column that is not there", "{type=\"csv\",sequence=\"s\"}", b"w,label\n1,A\n", Refused("in:1: unknown column `s`, did you mean `w`?")),
+    ("a label column that is not there", "{type=\"csv\",label=\"y\"}", b"w,label\n1,A\n", Refused("in:1: unknown column `y`, did you mean `w`?")),
+    ("the label as a symbol", "{type=\"csv\",symbolic=[\"label\"]}", b"w,label\n1,A\n", Refused("`symbolic` and `ignore` must be different from `sequence`, `label` and each other")),
+    ("a separator of two characters", "{type=\"csv\",separator=\";;\"}", b"w,label\n1,A\n", Refused("invalid value: string \";;\", expected a character")),
+    ("a line end as a separator", "{type=\"csv\",separator=\"\\n\"}", b"w,label\n1,A\n", Refused("`separator` must be an ASCII character other than a quote or a line end")),
+    ("a quote as a separator", "{type=\"csv\",separator=\"\\\"\"}", b"w,label\n1,A\n", Refused("`separator` must be an ASCII character other than a quote or a line end")),
+    ("an empty separator", "{type=\"csv\",separator=\"\"}", b"w,label\n1,A\n", Refused("invalid value: string \"\", expected a character")),
+    ("a separator that is no ASCII", "{type=\"csv\",separator=\"§\"}", b"w\xc2\xa7label\n1\xc2\xa7A\n", Refused("`separator` must be an ASCII character other than a quote or a line end")),
+    ("another separator", "csv", b"x;label\n1;a\n", Refused("in:1: unknown column `label`, did you mean `x;label`?")),
+    ("lone carriage returns", "csv", b"x,label\r1,a\r2,b\r", Refused("in:1:8: expected lines that end with LF or CR LF")),
+    ("line ends of Windows", "csv", b"x,label\r\n1,a\r\n2,b\r\n", Prints("x,label\n1.0,a\n2.0,b\n")),
+    ("a byte order mark", "csv", b"\xef\xbb\xbfx,label\n1,a\n", Prints("x,label\n1.0,a\n")),
+    ("a blank line", "csv", b"x,label\n1,a\n\n2,b\n", Prints("x,label\n1.0,a\n2.0,b\n")),
+    ("a line of blanks", "csv", b"x,label\n1,a\n  \n2,b\n", Refused("in:3:label: expected a field")),
+    ("a NUL", "csv", b"x,label\n1,a\x00\n", Refused("in:2:4: expected text")),
+    ("half a character", "csv", b"x,label\n1,a\xc3\n", Refused("in:2:4: expected UTF-8")),
+    ("a comment", "csv", b"# made by hand\nx,label\n1,a\n", Refused("in:1: unknown column `label`")),
+    ("sequences that come back", "{type=\"csv\",sequence=\"s\"}", b"s,x,label\n1,1,a\n2,2,b\n1,3,a\n", Refused("in:4:s: expected the rows of a sequence next to each other")),
+    ("an empty sequence name", "{type=\"csv\",sequence=\"s\"}", b"s,x,label\n,1,a\n2,2,b\n", Prints("s,x,label\n1,1.0,a\n2,2.0,b\n")),
+    ("labels that are all empty", "csv", b"x,label\n1,\n2,\n", Prints("x,label\n1.0,\n2.0,\n")),
+    ("an escape sequence for a number", "csv", b"x,label\n\x1b[2J,a\n", Refused("in:2:x: expected a finite number")),
+    ("an empty file", "crfsuite", b"", Refused("in:1:1: expected a sequence")),
+    ("a line of blanks between sequences", "crfsuite", b"A\ta\n  \nB\tb\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"]}\n{\"x\":[{\"b\":1.0}],\"y\":[\"B\"]}\n")),
+    ("a line of a TAB between sequences", "crfsuite", b"A\ta\n\t\nB\tb\n", Prints("{\"x\":[{\"a\":1.0},{},{\"b\":1.0}],\"y\":[\"A\",null,\"B\"]}\n")),
+    ("a file of blanks", "crfsuite", b"  \n   \n", Refused("in:2:1: expected a sequence")),
+    ("lone carriage returns", "crfsuite", b"A\ta\rB\tb\r", Refused("in:1:4: expected lines that end with LF or CR LF")),
+    ("line ends of Windows", "crfsuite", b"A\ta\r\n\r\nB\tb\r\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"]}\n{\"x\":[{\"b\":1.0}],\"y\":[\"B\"]}\n")),
+    ("a byte order mark", "crfsuite", b"\xef\xbb\xbfA\ta\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"]}\n")),
+    ("a label alone", "crfsuite", b"A\nB\n", Prints("{\"x\":[{},{}],\"y\":[\"A\",\"B\"]}\n")),
+    ("an empty label", "crfsuite", b"\ta\nB\tb\n", Prints("{\"x\":[{\"a\":1.0},{\"b\":1.0}],\"y\":[null,\"B\"]}\n")),
+    ("an empty attribute", "crfsuite", b"A\ta\t\tb\n", Refused("in:1:5: expected the name of an attribute")),
+    ("an empty name", "crfsuite", b"A\t:1\n", Refused("in:1:3: expected the name of an attribute")),
+    ("an empty value", "crfsuite", b"A\ta:\n", Refused("in:1:5: expected a finite number after `:` (a colon in a name is `\\:`)")),
+    ("two values", "crfsuite", b"A\ta:1:2\n", Refused("in:1:5: expected a finite number after `:` (a colon in a name is `\\:`)")),
+    ("a colon that is escaped", "crfsuite", b"A\ta\\:1:2\n", Prints("{\"x\":[{\"a:1\":2.0}],\"y\":[\"A\"]}\n")),
+    ("a backslash at the end", "crfsuite", b"A\ta\\\n", Prints("{\"x\":[{\"a\\\\\":1.0}],\"y\":[\"A\"]}\n")),
+    ("two backslashes", "crfsuite", b"A\ta\\\\:2\n", Prints("{\"x\":[{\"a\\\\\":2.0}],\"y\":[\"A\"]}\n")),
+    ("nan", "crfsuite", b"A\ta:nan\n", Refused("in:1:5: expected a finite number after `:` (a colon in a name is `\\:`)")),
+    ("an overflow", "crfsuite", b"A\ta:1e400\n", Refused("in:1:5: expected a finite number after `:` (a colon in a name is `\\:`)")),
+    ("an attribute that stands twice", "crfsuite", b"A\ta\ta\n", Prints("{\"x\":[{\"a\":2.0}],\"y\":[\"A\"]}\n")),
+    ("values that overflow together", "crfsuite", b"A\ta:1e308\ta:1e308\n", Refused("sequence 1, position 1, channel `attributes`: not a finite number: `a` is inf")),
+    ("values that cancel", "crfsuite", b"A\ta:1\ta:-1\n", Prints("{\"x\":[{}],\"y\":[\"A\"]}\n")),
+    ("a weight", "crfsuite", b"@weight:2.5\nA\ta\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"],\"weight\":2.5}\n")),
+    ("a weight of nothing", "crfsuite", b"@weight:0\nA\ta\n\nB\tb\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"],\"weight\":0.0}\n{\"x\":[{\"b\":1.0}],\"y\":[\"B\"]}\n")),
+    ("a negative weight", "crfsuite", b"@weight:-1\nA\ta\n", Refused("in:1:9: expected a finite weight of at least 0")),
+    ("a weight that is no number", "crfsuite", b"@weight:much\nA\ta\n", Refused("in:1:9: expected a finite weight of at least 0")),
+    ("a weight that is infinite", "crfsuite", b"@weight:inf\nA\ta\n", Refused("in:1:9: expected a finite weight of at least 0")),
+    ("a weight inside a sequence", "crfsuite", b"A\ta\n@weight:2\nB\tb\n", Prints("{\"x\":[{\"a\":1.0},{\"b\":1.0}],\"y\":[\"A\",\"B\"],\"weight\":2.0}\n")),
+    ("two weights", "crfsuite", b"@weight:2\n@weight:3\nA\ta\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"],\"weight\":3.0}\n")),
+    ("a weight at the end", "crfsuite", b"A\ta\n\n@weight:2\n", Refused("in:3:1: expected positions after the weight")),
+    ("an unknown command", "crfsuite", b"@weigth:2\nA\ta\n", Prints("{\"x\":[{},{\"a\":1.0}],\"y\":[\"@weigth:2\",\"A\"]}\n")),
+    ("half a character", "crfsuite", b"A\tcaf\xc3\n", Refused("in:1:6: expected UTF-8")),
+    ("a NUL", "crfsuite", b"A\ta\x00b\n", Refused("in:1:4: expected text")),
+    ("an empty file", "jsonl", b"", Refused("in:1:1: expected a sequence")),
+    ("a blank line", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"]}\n\n{\"x\":[[\"b\"]],\"y\":[\"B\"]}\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"]}\n{\"x\":[{\"b\":1.0}],\"y\":[\"B\"]}\n")),
+    ("an empty sequence", "jsonl", b"{\"x\":[],\"y\":[]}\n", Prints("{\"x\":[]}\n")),
+    ("more labels than positions", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\",\"B\"]}\n", Refused("in:1:1: expected as many labels in `y` as positions in `x`, which are 1")),
+    ("fewer labels than positions", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\"]}\n", Refused("in:1:1: expected as many labels in `y` as positions in `x`, which are 2")),
+    ("a label with a line end", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\\nB\"]}\n", Refused("in:1:25: expected a label of one line without blanks around it, or null")),
+    ("a label with a carriage return", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\\rB\"]}\n", Refused("in:1:25: expected a label of one line without blanks around it, or null")),
+    ("an empty label", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"\",\"B\"]}\n", Refused("in:1:27: expected a label of one line without blanks around it, or null")),
+    ("a label with a TAB", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\\tB\"]}\n", Refused("in:1:25: expected a label of one line without blanks around it, or null")),
+    ("a label that is a number", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[1]}\n", Refused("in:1:19: expected a string")),
+    ("no labels", "jsonl", b"{\"x\":[[\"a\"]]}\n", Prints("{\"x\":[{\"a\":1.0}]}\n")),
+    ("null for a label", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[null,\"B\"]}\n", Prints("{\"x\":[{\"a\":1.0},{\"b\":1.0}],\"y\":[null,\"B\"]}\n")),
+    ("no positions", "jsonl", b"{\"y\":[\"A\"]}\n", Refused("in:1:11: expected a key `x`")),
+    ("an unknown key", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"],\"z\":1}\n", Refused("in:1:26: expected only `x`, `y`, `edges` and `weight`")),
+    ("a key that stands twice", "jsonl", b"{\"x\":[[\"a\"]],\"x\":[[\"b\"]],\"y\":[\"A\"]}\n", Refused("in:1:16: expected one `x`")),
+    ("an attribute that stands twice", "jsonl", b"{\"x\":[[\"a\",\"a\"]],\"y\":[\"A\"]}\n", Prints("{\"x\":[{\"a\":2.0}],\"y\":[\"A\"]}\n")),
+    ("an attribute that stands twice in an object", "jsonl", b"{\"x\":[{\"a\":1,\"a\":2}],\"y\":[\"A\"]}\n", Prints("{\"x\":[{\"a\":3.0}],\"y\":[\"A\"]}\n")),
+    ("an empty attribute", "jsonl", b"{\"x\":[[\"\"]],\"y\":[\"A\"]}\n", Prints("{\"x\":[{\"\":1.0}],\"y\":[\"A\"]}\n")),
+    ("an attribute with a line end", "jsonl", b"{\"x\":[[\"a\\nb\"]],\"y\":[\"A\"]}\n", Prints("{\"x\":[{\"a\\nb\":1.0}],\"y\":[\"A\"]}\n")),
+    ("a value that is text", "jsonl", b"{\"x\":[{\"a\":\"1\"}],\"y\":[\"A\"]}\n", Refused("in:1:14: expected a number")),
+    ("a value that is null", "jsonl", b"{\"x\":[{\"a\":null}],\"y\":[\"A\"]}\n", Refused("in:1:15: expected a number")),
+    ("a value that overflows", "jsonl", b"{\"x\":[{\"a\":1e999}],\"y\":[\"A\"]}\n", Refused("in:1:16: expected valid JSON")),
+    ("NaN", "jsonl", b"{\"x\":[{\"a\":NaN}],\"y\":[\"A\"]}\n", Refused("in:1:12: expected valid JSON")),
+    ("a list for the whole", "jsonl", b"[1,2]\n", Refused("in:1:1: expected an object with `x`, and `y`, `edges` and `weight` if known")),
+    ("two objects in a line", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"]}{\"x\":[[\"b\"]],\"y\":[\"B\"]}\n", Refused("in:1:24: expected valid JSON")),
+    ("half an object", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"\n", Refused("in:1:21: expected valid JSON")),
+    ("an object over two lines", "jsonl", b"{\"x\":[[\"a\"]],\n\"y\":[\"A\"]}\n", Refused("in:1:13: expected valid JSON")),
+    ("a lone surrogate", "jsonl", b"{\"x\":[[\"\\ud800\"]],\"y\":[\"A\"]}\n", Refused("in:1:15: expected valid JSON")),
+    ("an edge beyond the end", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\",\"B\"],\"edges\":[[0,2]]}\n", Refused("in:1:47: expected an edge between positions from 0 to 1")),
+    ("an edge to itself", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\",\"B\"],\"edges\":[[1,1]]}\n", Refused("in:1:47: expected an edge between two positions")),
+    ("a negative edge", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\",\"B\"],\"edges\":[[0,-1]]}\n", Refused("in:1:47: expected a position, counted from 0")),
+    ("an edge of one end", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\",\"B\"],\"edges\":[[0]]}\n", Refused("in:1:45: expected an edge as two positions and a relation if it is not `next`")),
+    ("an edge of 2³² nodes", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\",\"B\"],\"edges\":[[0,4294967297]]}\n", Refused("in:1:55: expected a position, counted from 0")),
+    ("an edge of two relations", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\",\"B\"],\"edges\":[[0,1,\"n\",\"m\"]]}\n", Refused("in:1:55: expected an edge as two positions and a relation if it is not `next`")),
+    ("an empty relation", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\",\"B\"],\"edges\":[[0,1,\"\"]]}\n", Refused("in:1:50: expected the name of a relation")),
+    ("an edge that stands twice", "jsonl", b"{\"x\":[[\"a\"],[\"b\"]],\"y\":[\"A\",\"B\"],\"edges\":[[0,1],[0,1]]}\n", Prints("{\"x\":[{\"a\":1.0},{\"b\":1.0}],\"y\":[\"A\",\"B\"],\"edges\":[[0,1],[0,1]]}\n")),
+    ("a negative weight", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"],\"weight\":-1}\n", Refused("in:1:35: expected a weight of at least 0")),
+    ("a weight of nothing", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"],\"weight\":0}\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"],\"weight\":0.0}\n")),
+    ("a byte order mark", "jsonl", b"\xef\xbb\xbf{\"x\":[[\"a\"]],\"y\":[\"A\"]}\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"]}\n")),
+    ("line ends of Windows", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"]}\r\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"]}\n")),
+    ("lone carriage returns", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"]}\r{\"x\":[[\"b\"]],\"y\":[\"B\"]}\r", Refused("in:1:24: expected lines that end with LF or CR LF")),
+    ("a weight of 1e308 twice", "jsonl", b"{\"x\":[[\"a\"]],\"y\":[\"A\"],\"weight\":1e308}\n{\"x\":[[\"b\"]],\"y\":[\"B\"],\"weight\":1e308}\n", Prints("{\"x\":[{\"a\":1.0}],\"y\":[\"A\"],\"weight\":1e+308}\n{\"x\":[{\"b\":1.0}],\"y\":[\"B\"],\"weight\":1e+308}\n")),
+];
+
+#[test]
+fn odd_files_are_refused_with_their_line_or_read_as_they_are() {
+    let place = Place::new("text");
+    each(FILES, |(name, format, bytes, right)| {
+        place.write("in", bytes);
+        let several = "{type=\"csv\",sequence=\"s\"}";
+        let to = match *format {
+            "csv" => "csv",
+            "crfsuite" | "jsonl" => "jsonl",
+            conll if conll.contains("conll") => several,
+            csv if csv.contains("sequence") => several,
+            _ => "csv",
+        };
+        let outcome = place.run(&["convert", "--from", format, "--to", to, "in"], &[]);
+        outcome.is(*right, &format!("{name} in {format}"));
+        // What cannot be read is not trained on either, whatever the error is then.
+        if outcome.stderr.contains("error: in:") {
+            let train = ["train", "--format", format, "--data", "in", "--model", "new.crf"];
+            assert!(place.run(&train, &[]).code != 0, "{name} in {format} is trained on");
+        }
+    });
+}
+
+#[test]
+fn a_hundred_thousand_brackets_are_no_stack_overflow() {
+    let place = Place::new("brackets");
+    for open in ["[", "{\"x\":"] {
+        let nested = open.repeat(100_000);
+        place.write("x.jsonl", format!("{{\"x\":{nested}\n"));
+        place.write("graph.jsonl", format!("{{\"cards\":{nested}\n"));
+        place.write("config.toml", format!("learner = {}\n", open.replace("\"x\":", "x=").repeat(100_000)));
+        for line in [
+            "convert --from jsonl --to jsonl x.jsonl",
+            "train --format jsonl --data x.jsonl --model new.crf",
+            "infer graph.jsonl",
+            "train config.toml --data x.jsonl --model new.crf",
+            "experiment config.toml --out o",
+        ] {
+            place.run(&line.split(' ').collect::<Vec<_>>(), &[]).is(Refused(""), line);
+        }
+    }
+}
