@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crf_core::{
-    Dataset, Error as CoreError, FitContext, Iteration, Model, Prepared, Problem, Seed, printable,
-    select_and_fit,
+    Dataset, Error as CoreError, FitContext, Iteration, Model, Prepared, Problem, Seed, select_and_fit,
 };
 use serde::Serialize;
 
@@ -58,9 +57,6 @@ pub(crate) fn train(
         )
         .into());
     }
-    if let Some(warning) = uneven(&prepared) {
-        tracing::warn!("{warning}");
-    }
     seconds.features = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();
@@ -93,39 +89,5 @@ pub(crate) fn train(
     Ok(match forbidden {
         Some(forbidden) => file.constrained(forbidden),
         None => file,
-    })
-}
-
-/// The largest ratio of the sizes of two functions that needs no warning.
-const MAX_RATIO: f64 = 100.0;
-
-/// The warning about a function whose values are much larger than those of another.
-///
-/// The large one is judged by its root mean square and the small one by its largest value, so that
-/// neither outliers nor functions that are seldom not zero are taken for columns of another unit.
-fn uneven(prepared: &Prepared) -> Option<String> {
-    let state = prepared.map.state();
-    let rows = prepared.train.nodes();
-    let mut largest = vec![0.0_f64; state.n_observations()]; // [functions]
-    let mut squares = largest.clone(); // [functions]
-    for r in 0..rows.len() {
-        let (functions, values) = rows.valued(r);
-        let ones = rows.ones(r).iter().map(|&g| (g, 1.0));
-        for (g, value) in ones.chain(functions.iter().copied().zip(values.iter().copied())) {
-            largest[g as usize] = largest[g as usize].max(value.abs());
-            squares[g as usize] += value * value;
-        }
-    }
-    let used = (0..).zip(&largest).filter(|&(g, &size)| size > 0.0 && !state.targets(g).is_empty());
-    let (small, most) = used.clone().min_by(|a, b| a.1.total_cmp(b.1))?;
-    let large = used.map(|(g, _)| g).max_by(|&a, &b| squares[a as usize].total_cmp(&squares[b as usize]))?;
-    let size = (squares[large as usize] / rows.len() as f64).sqrt();
-    (size >= MAX_RATIO * most).then(|| {
-        format!(
-            "the values of `{}` are about {size:.3e} and those of `{}` at most {most:.3e}: learners with a penalty \
-             or a margin compare them, so scale them, for instance by the prototype `normalised`",
-            printable(state.name(large)),
-            printable(state.name(small))
-        )
     })
 }

@@ -2,9 +2,7 @@
 //! the machine, words.
 //!
 //! Uses no other room but `error.rs`. `atomic_file.rs` guards every output file of the crate,
-//! `folders.rs` finds files,
-//!
-//! `worker_pools.rs` runs the jobs of experiments and cross-validation.
+//! `folders.rs` finds files, `worker_pools.rs` runs the jobs of experiments and cross-validation.
 
 pub(crate) mod atomic_file;
 pub(crate) mod folders;

@@ -7,6 +7,7 @@ use crate::features::encoded_dataset::EncodedDataset;
 use crate::features::feature_map::FeatureMap;
 use crate::features::fitted::FittedFeatures;
 use crate::features::spec::Features;
+use crate::features::units::{feature_units, warn_of_units};
 use crate::inference::algorithm::Inference;
 use crate::learning::learner::{Fit, FitContext, Learner, Problem};
 use crate::learning::selector::Selector;
@@ -87,6 +88,9 @@ pub fn select_and_fit(
     run: &mut FitContext<'_>,
 ) -> Result<Trained> {
     if selector.keeps_all() {
+        if learner.heeds_sizes() {
+            warn_of_units(problem.map, &feature_units(problem.map, problem.train));
+        }
         return Ok(Trained { fit: learner.fit(problem, run)?, chosen: None });
     }
     if problem.start.is_some() {

@@ -1,6 +1,7 @@
 use crf_core::{Fit, FitContext, Iteration, LogLinear, Problem, Result, Stop, Trace};
 
 use crate::margin::decoder::Decoder;
+use crate::margin::ssvm::ROUNDING;
 use crate::training::early_stopping::EarlyStopping;
 use crate::training::usable_model::require_usable;
 
@@ -40,9 +41,6 @@ pub(crate) struct RoundLimits<'a> {
 /// Number of rounds in which the duality gap must shrink or the dual value rise. Where columns
 /// differ in size by many orders, rounding ends the progress long before the limit of rounds.
 const MAX_IDLE_ROUNDS: u32 = 50;
-/// Change in these rounds, as a part of the gap, that counts as progress: at less than this the
-/// limit of rounds comes long before the end of the gap.
-const LEAST_PROGRESS: f64 = 1e-3;
 
 /// Runs rounds until the learner is done, a limit is reached, neither the duality gap shrinks nor
 /// the dual value rises any more, or the number of wrong positions in the validation data no longer
@@ -91,7 +89,7 @@ pub(crate) fn run_rounds(
         }
         if let Some(dual) = dual {
             let gap = objective - dual;
-            let least = LEAST_PROGRESS * gap;
+            let least = ROUNDING * objective.abs();
             if gap < best.0 - least || dual > best.1 + least {
                 best = (gap.min(best.0), dual.max(best.1), round);
             } else if round - best.2 >= MAX_IDLE_ROUNDS {

@@ -162,7 +162,7 @@ fn owned_potentials_that_do_not_fit_their_graph_are_refused() {
     assert_eq!(message(owned(5, 6, vec![0, 0])), "expected tables for 1 edges, got 2");
     let graph = Graph::bare(vec![2], []).unwrap();
     let bad = OwnedPotentials::graph(graph, vec![0.0, f64::NAN], &[[0.0; 0]; 0], vec![]);
-    assert_eq!(message(bad), "not a finite number: potential NaN of position 1");
+    assert_eq!(message(bad), "not a finite number: potential NaN of position 1; scale the features");
 }
 
 #[test]
