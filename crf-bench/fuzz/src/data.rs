@@ -1,4 +1,5 @@
-//! The file formats: what is read can be written, and is the same when it is read again.
+//! The file formats: what is read is the same in batches and in chunks, can be written, and is the
+//! same when it is read again.
 
 use std::ops::ControlFlow;
 
@@ -44,6 +45,18 @@ fn round_trip(format: &dyn Format, text: &[u8]) {
     });
     batches.unwrap_or_else(|error| panic!("read whole, but not in batches: {error}"));
     assert_eq!(n_positions, data.n_positions(), "batches lose positions");
+    let mut in_chunks = Vec::new();
+    let chunks = format.read_in_chunks("again", &mut &*text, data.schema(), 2, &mut |parts| {
+        in_chunks.extend(parts);
+        Ok(ControlFlow::Continue(()))
+    });
+    chunks.unwrap_or_else(|error| panic!("read whole, but not in chunks: {error}"));
+    let lengths = |data: &Dataset| (0..data.len()).map(|i| data.range(i).len()).collect::<Vec<_>>();
+    let in_chunks: Vec<usize> = in_chunks.iter().flat_map(lengths).collect();
+    assert_eq!(in_chunks, lengths(&data), "chunks cut sequences");
+    for label in data.schema().labels().names().iter() {
+        assert!(label.lines().count() == 1 && !label.contains('\t'), "a label of many lines: {label:?}");
+    }
     let mut written = Vec::new();
     if format.write(&data, &mut written).is_err() {
         return;

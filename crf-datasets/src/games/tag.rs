@@ -36,7 +36,9 @@ use crate::generators::support::splits::{Size, SplitSizes};
 /// Deviations. The thesis prints neither speeds nor accelerations, nor the rule by which robots
 /// avoid each other: `motion` is ours. So are `arrival`, `margin`, `inset`, and the random `dwell`
 /// at targets, without which the hourglass can fall into a cycle without any hand-over. In the
-/// thesis robots tag "within 4 cm"; we read this as the gap between bodies of 20 cm.
+/// thesis robots tag "within 4 cm"; we read this as the gap between bodies of 20 cm. "The corner of
+/// the quadrant furthest from the seeker" we read as the corner of the field in that quadrant; it
+/// may also mean the furthest corner of the quadrant itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tag {
