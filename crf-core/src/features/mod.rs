@@ -5,7 +5,7 @@
 //! training data (`fitted.rs`), where each entry becomes an encoder per kind of node or relation
 //! (`fitted_entry.rs`); the fitted features encode datasets (`encoded_dataset.rs`), and tie
 //! functions to labels, which numbers the weights (`feature_map.rs`, and `feature_set.rs` for the
-//! features of states or of transitions).
+//! features of states or of transitions). `units.rs` tells how large each feature is.
 //!
 //! **Encode once.** Observation functions are evaluated once into sparse rows, and training never
 //! calls one again. Functions with one value everywhere (intercepts, transition weights) are kept

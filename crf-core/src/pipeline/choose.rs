@@ -107,6 +107,14 @@ fn choose_observed(
         }
         _ => None,
     };
+    if let Some(valid) = problem.valid.filter(|_| !proposes_one)
+        && !(0..valid.len()).any(|i| has_label(valid.data(), i))
+    {
+        let tag = selector.typetag_name();
+        return Err(Error::data(format!(
+            "the holdout data have no labels, by which `{tag}` is to choose among its candidates"
+        )));
+    }
     let set_aside = parts.as_ref().map_or(0, |[_, valid]| valid.len());
     let split_problem;
     let problem = match &parts {
@@ -187,9 +195,7 @@ const ONE_IN: usize = 5;
 /// Draws the training sequences that take the place of validation data, ascending; an error if
 /// there are too few of them.
 fn draw(data: &Dataset, selector: &dyn Selector, seed: &Seed) -> Result<Vec<usize>> {
-    let is_known = |&label: &Label| !Dataset::is_foreign(label);
-    let tells =
-        |&i: &usize| data.weight(i) > 0.0 && data.labels()[data.range(i)].iter().flatten().any(is_known);
+    let tells = |&i: &usize| data.weight(i) > 0.0 && has_label(data, i);
     let mut sequences: Vec<usize> = data.shuffled(seed).into_iter().filter(tells).collect();
     let n = sequences.len();
     if n < ONE_IN {
@@ -203,6 +209,12 @@ fn draw(data: &Dataset, selector: &dyn Selector, seed: &Seed) -> Result<Vec<usiz
     sequences.truncate(n / ONE_IN);
     sequences.sort_unstable();
     Ok(sequences)
+}
+
+/// True if a position of a sequence has a label that models can have.
+fn has_label(data: &Dataset, sequence: usize) -> bool {
+    let is_known = |&label: &Label| !Dataset::is_foreign(label);
+    data.labels()[data.range(sequence)].iter().flatten().any(is_known)
 }
 
 /// The sequences that are not set aside, and those that are.

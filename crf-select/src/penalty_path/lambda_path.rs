@@ -65,6 +65,8 @@ impl Default for LambdaPath {
     }
 }
 
+/// Maximum number of values of λ.
+const MAX_VALUES: f64 = 100_000.0;
 /// Share of the next λ for which the strong rule admits candidates: admitting some often costs more
 /// than training a few that are not needed yet.
 const AHEAD: f64 = 0.9;
@@ -74,6 +76,14 @@ impl LambdaPath {
         let inside = |x: f64| x > 0.0 && x < 1.0;
         require(inside(self.decay), "decay", "above 0 and below 1", self.decay)?;
         require(inside(self.floor), "floor", "above 0 and below 1", self.floor)?;
+        let n_values = self.floor.ln() / self.decay.ln();
+        let want = format!("small enough for `floor` to be reached by {MAX_VALUES} values of λ");
+        require(
+            n_values <= MAX_VALUES,
+            "decay",
+            &want,
+            format!("{}, by which it takes {n_values:.0}", self.decay),
+        )?;
         require(self.most != Some(0), "most", "at least 1", 0)?;
         require(self.batch >= 1, "batch", "at least 1", self.batch)?;
         require(self.iterations >= 1, "iterations", "at least 1", self.iterations)?;

@@ -120,3 +120,14 @@ fn the_last_candidate_is_that_of_the_path() {
         assert_eq!((Some((last.features, weights)), last.stop), (end, stop.unwrap()), "{of}");
     }
 }
+
+#[test]
+fn holdout_data_without_labels_choose_nothing() {
+    let encoded = encoded(6, 10);
+    let unlabelled = data(&Draw { sequences: 3, length: 8, labels: 3, unlabelled: 10, seed: 1 });
+    let unlabelled = Encoded::new(FEATURES, unlabelled).corpus;
+    let problem = Problem { valid: Some(&unlabelled), ..encoded.problem(&INFERENCE) };
+    let message = chosen(r#"{"type": "grafting"}"#, &problem).unwrap_err().to_string();
+    assert!(message.contains("holdout data have no labels"), "{message}");
+    assert!(chosen(r#"{"type": "last", "of": "grafting"}"#, &problem).is_ok());
+}

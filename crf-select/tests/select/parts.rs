@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crf_core::choose;
 use crf_core::{
-    Alphabet, Candidate, Channel, ChannelKind, DatasetBuilder, Decode, Learner as _, LogLinear, Problem,
-    Schema, Seed, Selector as _, Source as _, Value,
+    Alphabet, Candidate, Channel, ChannelKind, DatasetBuilder, Decode, FitContext, Learner as _, LogLinear,
+    Problem, Result, Schema, Seed, Selector, Source as _, Stop, Value,
 };
 use crf_datasets::{Size, StateOrTransition};
 use crf_learn::{Minimisation, Mle};
@@ -14,6 +15,7 @@ use crf_select::{
     AsSelected, ForwardSettings, Grafting, InPart, LambdaPath, MEstimatorPath, Patches, Shortlist,
 };
 use rand::RngExt as _;
+use serde::{Deserialize, Serialize};
 
 use crf_testing::problems::{Draw, Encoded, data};
 use crf_testing::runs::{INFERENCE, quiet};
@@ -103,6 +105,59 @@ fn a_short_list_finds_the_features_of_the_whole_list_once_it_was_rebuilt() {
     // A list that is used up is rebuilt.
     assert_eq!(short(3, 0.5, 1e9).len(), 5);
     assert_eq!(short(8, 0.5, 2.0).len(), 5);
+}
+
+/// A selector that proposes all candidates, and counts its paths.
+#[derive(Debug, Serialize, Deserialize)]
+struct Everything {}
+
+static N_PATHS: AtomicUsize = AtomicUsize::new(0);
+
+#[typetag::serde(name = "everything")]
+impl Selector for Everything {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn path(
+        &self,
+        problem: &Problem<'_>,
+        run: &mut FitContext<'_>,
+        emit: &mut dyn FnMut(Candidate<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<Stop> {
+        N_PATHS.fetch_add(1, Ordering::Relaxed);
+        let (features, weights): (Vec<usize>, Vec<f64>) = (0..problem.map.len()).map(|k| (k, 0.1)).unzip();
+        let weights = Some(&weights[..]);
+        let _ = emit(Candidate { features: &features, weights, objective: None, seconds: run.seconds() })?;
+        Ok(Stop::Converged)
+    }
+}
+
+// With lists that each brought one feature the path was followed once for each candidate.
+#[test]
+fn lists_that_add_little_end_a_short_list() {
+    let names: Vec<String> = (0..60).map(|k| format!("x{k}")).collect();
+    let channels = names.iter().map(|name| Channel { name: name.clone(), kind: ChannelKind::Real }).collect();
+    let schema = Schema::chain(channels, Alphabet::new(["no", "yes"])).unwrap();
+    let mut data = DatasetBuilder::new(Arc::new(schema));
+    let mut draw = Seed::new(4).rng();
+    for t in 0..50 {
+        let values: Vec<Value<'_>> =
+            names.iter().map(|_| Value::Real(draw.random_range(-1.0..1.0))).collect();
+        data.push(&values, Some(t % 2)).unwrap();
+    }
+    data.end_chain().unwrap();
+    let all = Encoded::new(r#"[{"state": "value"}]"#, data.finish());
+    let shortlist = Shortlist { of: Box::new(Everything {}), keep: 1, share: 1.0, growth: 1e9 };
+    let mut largest = 0;
+    let stop = quiet(1, |run| {
+        shortlist.path(&all.problem(&INFERENCE), run, &mut |candidate| {
+            largest = candidate.features.len();
+            Ok(ControlFlow::Continue(()))
+        })
+    });
+    let n_paths = N_PATHS.load(Ordering::Relaxed);
+    assert!(stop.is_ok() && largest >= 10 && n_paths <= 15, "{n_paths} paths for {largest} features");
 }
 
 /// Weights of all state features and of all transition features, by candidate.

@@ -253,4 +253,7 @@ fn a_path_goes_on_where_many_copies_are_not_quite_solved() {
         assert!(shown.len() == 65 && stop == Stop::Converged, "{tolerance}: {} {stop}", shown.len());
     }
     assert!(L1Path(LambdaPath { iterations: 0, ..LambdaPath::default() }).check().is_err());
+    let endless = LambdaPath { decay: 1.0 - 1e-9, ..LambdaPath::default() };
+    let message = L1Path(endless).check().unwrap_err().to_string();
+    assert!(message.contains("`decay`") && message.contains("values of λ"), "{message}");
 }
