@@ -5,6 +5,7 @@
 //! at the first record that is incomplete or damaged; all before it counts.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -89,9 +90,9 @@ impl Journal {
     fn take_back(&mut self, aside: &Path, cells: &mut Cells) -> Result<()> {
         let Some(kept) = load_aside(aside)? else { return Ok(()) };
         for (digest, cell) in kept.cells {
-            if !cells.contains_key(&digest) {
+            if let Entry::Vacant(free) = cells.entry(digest) {
                 self.append(&digest, &cell)?;
-                cells.insert(digest, cell);
+                free.insert(cell);
             }
         }
         self.sync()?;

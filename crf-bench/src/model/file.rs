@@ -117,7 +117,7 @@ impl ModelFile {
         let broken = |error: std::io::Error| wrong(format!("expected a model file: {error}"));
         let mut file = File::open(path).map_err(broken)?;
         let known = file.metadata().map_err(broken)?;
-        let size = known.is_file().then(|| known.len());
+        let size = known.is_file().then_some(known.len());
         let mut head = Vec::new();
         file.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(broken)?;
         let length = read_head(&head, size).map_err(wrong)?;

@@ -44,8 +44,11 @@ fn chains(column: fn(f64) -> [f64; 2], seed: u64) -> crf_core::Dataset {
     builder.finish()
 }
 
+/// Two columns of a number.
+type Columns = fn(f64) -> [f64; 2];
+
 /// Sizes of columns, by name.
-const COLUMNS: [(&str, fn(f64) -> [f64; 2]); 9] = [
+const COLUMNS: [(&str, Columns); 9] = [
     ("of size 1", |x| [x, 0.5 * x * x]),
     ("of size 1e6", |x| [1e6 * x, x]),
     ("of size 1e-6", |x| [1e-6 * x, x]),

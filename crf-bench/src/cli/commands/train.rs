@@ -219,12 +219,12 @@ pub(crate) fn run(args: &TrainArgs, out: &mut dyn Write) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A file that a training reads, and what it is.
+type Input<'a> = (&'static str, &'a Path);
+
 /// The files that a training reads and must leave alone; and the model to start from, which the new
 /// model may replace.
-fn inputs<'a>(
-    args: &'a TrainArgs,
-    templates: Option<&'a Templates>,
-) -> (Vec<(&'static str, &'a Path)>, Option<(&'static str, &'a Path)>) {
+fn inputs<'a>(args: &'a TrainArgs, templates: Option<&'a Templates>) -> (Vec<Input<'a>>, Option<Input<'a>>) {
     let files = [
         ("the training data", Some(&*args.data)),
         ("the holdout data", args.holdout.as_deref()),
