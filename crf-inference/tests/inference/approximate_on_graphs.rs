@@ -336,7 +336,7 @@ fn every_algorithm_names_a_bad_potential() {
             let error = with.decode(&x.view(), &mut labels, &mut Scratch::new()).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("not a finite number: potential {bad} of position 3"),
+                format!("not a finite number: potential {bad} of position 3; scale the features"),
                 "{with:?}"
             );
         }

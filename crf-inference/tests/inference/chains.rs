@@ -244,7 +244,10 @@ fn a_bad_potential_is_named() {
                     &mut Scratch::new(),
                 )
                 .unwrap_err();
-            assert_eq!(error.to_string(), format!("not a finite number: potential {bad} of position 3"));
+            assert_eq!(
+                error.to_string(),
+                format!("not a finite number: potential {bad} of position 3; scale the features")
+            );
         }
     }
 }
