@@ -18,6 +18,8 @@ pub fn cases(n: u32) -> Config {
         Err(_) => 1,
     };
     let mut config = Config::with_cases(n * factor);
+    // More cases meet more assumptions that do not hold.
+    config.max_global_rejects = config.max_global_rejects.saturating_mul(factor);
     if config.rng_seed == RngSeed::Random {
         config.rng_seed = RngSeed::Fixed(RandomState::new().hash_one(n));
     }
