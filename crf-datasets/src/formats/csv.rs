@@ -17,7 +17,7 @@ use crate::formats::format::Format;
 use crate::formats::label_name::LABEL;
 use crate::text::fields::finite;
 use crate::text::input::Text;
-use crate::text::lines::{BYTE_ORDER_MARK, Lines};
+use crate::text::lines::{BYTE_ORDER_MARK, Lines, shortened};
 
 /// Table with a header line and one row per position: CSV, or TSV with `separator = "\t"`.
 ///
@@ -130,7 +130,11 @@ impl Format for Csv {
                 }
                 if done.contains(field(c)) {
                     let want = "the rows of a sequence next to each other";
-                    return wrong(&layout.header[c], want, format!("`{}` again", field(c)));
+                    return wrong(
+                        &layout.header[c],
+                        want,
+                        format!("`{}` again", shortened(field(c).to_owned())),
+                    );
                 }
             }
             values.clear();
@@ -141,6 +145,7 @@ impl Format for Csv {
                 } else {
                     let Some(number) = finite(text.trim()) else {
                         let name = &layout.header[column.index];
+                        let text = shortened(text.to_owned());
                         let got =
                             format!("`{text}`; list `{name}` under `symbolic` or `ignore` if it holds none");
                         return wrong(name, "a finite number", got);
@@ -151,7 +156,9 @@ impl Format for Csv {
             let label = layout.label.map(field).filter(|label| !label.is_empty());
             let label = match (label, layout.label) {
                 (Some(label), Some(c)) => match sink.label(label) {
-                    None => return wrong(&layout.header[c], LABEL, format!("`{label}`")),
+                    None => {
+                        return wrong(&layout.header[c], LABEL, format!("`{}`", shortened(label.to_owned())));
+                    }
                     known => known,
                 },
                 _ => None,

@@ -32,6 +32,9 @@ pub(crate) const MAX_LINE: usize = 1 << 28;
 /// Number of bytes after which a line without an end in sight is looked at.
 const STRIDE: usize = 1 << 20;
 
+/// Greatest number of characters of a file that a message quotes.
+const MOST_QUOTED: usize = 200;
+
 impl<'a> Lines<'a> {
     /// The lines of a whole file; messages call it `name`.
     pub(crate) fn new(name: &'a str, from: &'a mut dyn BufRead) -> Self {
@@ -108,6 +111,7 @@ impl Line<'_> {
     /// Error at a byte offset, counted from 0.
     pub(crate) fn error(&self, offset: usize, want: impl Display, got: impl Display) -> Error {
         let Line { name, number, .. } = self;
+        let got = shortened(got.to_string());
         Error::data(format!("{name}:{number}:{}: expected {want}, got {got}", offset + 1))
     }
 }
@@ -137,6 +141,15 @@ pub fn append_line(name: &str, n_before: usize, from: &mut dyn BufRead, bytes: &
         // The buffer doubles when it grows.
         require_memory(2.0 * bytes.len() as f64, "the line", "break it into lines of a sequence each")
             .map_err(|error| error.at(format!("{name}:{}", line.number)))?;
+    }
+}
+
+/// Text that a message quotes, of which only the beginning is shown if it is long: a field may be
+/// as long as its file.
+pub(crate) fn shortened(text: String) -> String {
+    match text.char_indices().nth(MOST_QUOTED) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text,
     }
 }
 

@@ -229,9 +229,9 @@ fn separators_in_names() {
 }
 
 #[test]
-fn sums_that_overflow_have_no_place_in_json() {
-    let want = "sequence 1, position 1: `jsonl` cannot hold \"b\", whose values sum to inf; `crfsuite` can";
-    unwritable(&Jsonl {}, &Crfsuite::default(), "a\tb:1e308\tb:1e308\n", want);
+fn sums_that_overflow_are_refused() {
+    let want = "sequence 1, position 1, channel `attributes`: not a finite number: `b` is inf";
+    refused(&Crfsuite::default(), "a\tb:1e308\tb:1e308\n", want);
 }
 
 #[test]
@@ -443,4 +443,19 @@ fn escapes_in_names_and_values_do_not_reach_the_terminal() {
     }
     let missing = crf_datasets::open(std::path::Path::new("/nowhere/\u{1b}[2J")).err().unwrap().to_string();
     assert!(missing.starts_with("/nowhere/\\u{1b}[2J: "), "{missing}");
+}
+
+#[test]
+fn a_long_field_does_not_flood_the_terminal() {
+    let long = "é".repeat(100_000);
+    let texts = [
+        format!("a\tb:{long}\n"),
+        format!("{}\n", vec!["x"; 3].join(" ") + &format!("\nx y {long}\u{b}")),
+        format!("x,label\n{long},a\n"),
+        format!("{{\"x\":{}}}", serde_json::to_string(&long).unwrap()),
+    ];
+    for (format, text) in all().into_iter().zip(texts) {
+        let message = read(&*format, &text).unwrap_err();
+        assert!(message.contains("é… (200") && message.len() < 700, "{}", message.len());
+    }
 }

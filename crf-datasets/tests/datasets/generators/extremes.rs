@@ -39,6 +39,10 @@ fn shrink(config: &mut Table) {
         match (key.as_str(), value) {
             ("length" | "rows" | "columns" | "sweeps" | "days", value) => *value = Value::Integer(4),
             ("sequences", value) => *value = Value::Integer(5),
+            // Real data take long to read, and are not everywhere.
+            ("file" | "list" | "train" | "holdout" | "test", Value::String(path)) => {
+                *path = "/nowhere/f".to_owned();
+            }
             (_, Value::Table(table)) => shrink(table),
             (_, Value::Array(list)) => list.iter_mut().filter_map(Value::as_table_mut).for_each(shrink),
             _ => {}
