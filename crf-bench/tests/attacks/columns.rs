@@ -8,8 +8,10 @@ use crate::harness::{Place, each};
 /// Number of positions of the training data.
 const N: usize = 48;
 
-/// Columns, as functions of the position and its label.
-const COLUMNS: [(&str, fn(usize, bool) -> f64); 8] = [
+/// Number of a position and its label.
+type Column = fn(usize, bool) -> f64;
+
+const COLUMNS: [(&str, Column); 8] = [
     ("1e6", |t, y| 1e6 * wave(t, y)),
     ("1e-6", |t, y| 1e-6 * wave(t, y)),
     ("near 1e9", |t, y| 1e9 + wave(t, y)),

@@ -5,11 +5,14 @@ use serde_json::{Value, json};
 /// A score is a whole number of 2⁻⁴⁰, so that sums of scores up to 10²⁶ are exact.
 const UNIT: f64 = (1u64 << 40) as f64;
 
+/// Ends of an edge, and its table.
+pub(crate) type Edge = (usize, usize, Vec<Vec<Option<f64>>>);
+
 /// Graph as `crf infer` reads it; `None` is −∞.
 #[derive(Debug, Clone)]
 pub(crate) struct Graph {
     pub(crate) node: Vec<Vec<Option<f64>>>,
-    pub(crate) edges: Vec<(usize, usize, Vec<Vec<Option<f64>>>)>,
+    pub(crate) edges: Vec<Edge>,
 }
 
 /// Exact answer of a graph with at least one possible labelling.
@@ -40,7 +43,7 @@ impl Graph {
 
     /// True if each edge leads from a position to the next, and all nodes have the same labels.
     pub(crate) fn is_chain(&self) -> bool {
-        let next = |(t, (u, v, _)): (usize, &(usize, usize, Vec<Vec<Option<f64>>>))| *u == t && *v == t + 1;
+        let next = |(t, (u, v, _)): (usize, &Edge)| *u == t && *v == t + 1;
         self.edges.iter().enumerate().all(next)
             && self.edges.len() + 1 == self.node.len()
             && self.node.iter().all(|row| row.len() == self.node[0].len())

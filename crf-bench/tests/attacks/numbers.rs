@@ -46,8 +46,10 @@ fn shapes() -> Vec<(&'static str, Graph)> {
     ]
 }
 
-/// What is done to the numbers of a graph.
-fn changes() -> Vec<(&'static str, fn(&mut Graph))> {
+/// Something that is done to the numbers of a graph.
+type Change = fn(&mut Graph);
+
+fn changes() -> Vec<(&'static str, Change)> {
     fn shift(row: &mut [Option<f64>], by: f64) {
         row.iter_mut().flatten().for_each(|score| *score += by);
     }

@@ -50,7 +50,6 @@ fn every_learner_ends(name: &str, says_scaling_helps: bool, values: impl Fn(f64)
         let problem = encoded.problem(&inference);
         let fit = quiet(1, |run| learner.fit(&problem, run));
         let case = format!("{} on {name}", plugin.tag);
-        println!("{case}: {:.2?} {:?}", start.elapsed(), fit.as_ref().map(|fit| &fit.trace.stop));
         assert!(start.elapsed() < PATIENCE, "{case} took {:?}", start.elapsed());
         let fit = match fit {
             Ok(fit) => fit,

@@ -450,7 +450,7 @@ fn a_long_field_does_not_flood_the_terminal() {
     let long = "é".repeat(100_000);
     let texts = [
         format!("a\tb:{long}\n"),
-        format!("{}\n", vec!["x"; 3].join(" ") + &format!("\nx y {long}\u{b}")),
+        format!("{}\n", ["x"; 3].join(" ") + &format!("\nx y {long}\u{b}")),
         format!("x,label\n{long},a\n"),
         format!("{{\"x\":{}}}", serde_json::to_string(&long).unwrap()),
     ];

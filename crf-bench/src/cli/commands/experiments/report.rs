@@ -39,14 +39,13 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let criterion = args.criterion.clone().unwrap_or_else(|| target.join("criterion"));
     let directory = args.out.clone().unwrap_or_else(|| args.results.join("report"));
     let Site { n_runs, omitted } = site(&args.results, &criterion, &directory)?;
-    if n_runs == 0 && omitted.is_empty() {
+    if n_runs == 0 {
         let message = "no finished runs here: `cargo xtask experiment` or `cargo xtask reproduce` makes them";
-        return Err(Error::config(args.results.display(), message));
+        let none = Error::config(args.results.display(), message);
+        return Err(omitted.into_iter().next().unwrap_or(none));
     }
-    if n_runs > 0 {
-        writeln!(out, "{} in {}", plural(n_runs, "run"), shown(&directory.join("index.html")))
-            .map_err(terminal)?;
-    }
+    writeln!(out, "{} in {}", plural(n_runs, "run"), shown(&directory.join("index.html")))
+        .map_err(terminal)?;
     for error in &omitted {
         writeln!(out, "omitted: {error}").map_err(terminal)?;
     }
