@@ -51,7 +51,6 @@ fn extent(potentials: &[f64]) -> (f64, f64) {
 pub(crate) struct AllTableFacts {
     version: TableVersion,
     facts: Vec<TableFacts>, // [tables]
-    largest: f64,           // of all |max| and spreads
 }
 
 impl AllTableFacts {
@@ -62,8 +61,6 @@ impl AllTableFacts {
             self.version = tables.version;
             self.facts.clear();
             self.facts.extend(tables.starts.windows(2).map(|k| TableFacts::of(&tables.values[k[0]..k[1]])));
-            let sizes = self.facts.iter().map(|facts| f64::max(facts.max.abs(), facts.spread));
-            self.largest = sizes.fold(0.0, f64::max);
         }
         is_new
     }
@@ -72,11 +69,6 @@ impl AllTableFacts {
     #[inline]
     pub(crate) fn of(&self, tables: &Tables<'_>, e: usize) -> &TableFacts {
         &self.facts[tables.of_edge.table(e)]
-    }
-
-    /// Largest absolute value of a maximum, or distance of a finite entry from one, in any table.
-    pub(crate) fn largest(&self) -> f64 {
-        self.largest
     }
 
     /// Facts about all tables.

@@ -1,17 +1,35 @@
 use crf_core::simd::{Kernel, dispatch};
-use crf_core::{Label, Potentials, Result};
+use crf_core::{Label, Potentials, Result, TableVersion, Tables};
 
 use crate::errors::finite_score;
 use crate::log_domain::lower;
-use crate::shifted::{AllTableFacts, ShiftMemory};
+use crate::shifted::ShiftMemory;
 
 /// Memory of a worker.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     best: Vec<f64>,   // [T × L] score of the best path to each label; −∞ outside of the beam
     sorted: Vec<f64>, // [L] partially sorted scores of one position
-    facts: AllTableFacts,
+    table_sizes: TableSizes,
     shift: ShiftMemory,
+}
+
+/// Answer, for one version of the tables, to whether a potential of theirs is larger than
+/// [`LARGE`].
+#[derive(Debug, Default)]
+struct TableSizes {
+    version: TableVersion,
+    any_large: bool,
+}
+
+impl TableSizes {
+    /// True if a potential of the tables is large; they are read once for each version.
+    fn any_large(&mut self, tables: &Tables<'_>) -> bool {
+        if self.version != tables.version {
+            *self = TableSizes { version: tables.version, any_large: dispatch(AnyLarge(tables.values)) };
+        }
+        self.any_large
+    }
 }
 
 /// Largest absolute potential whose sums keep all digits that matter: those of a thousand positions
@@ -42,15 +60,11 @@ pub(super) fn decode(
     if len == 0 {
         return Ok(Some(0.0));
     }
-    let Workspace { best, sorted, facts, shift } = workspace;
+    let Workspace { best, sorted, table_sizes, shift } = workspace;
     best.resize(len * n_labels, 0.0);
-    if len > 1 {
-        facts.update(p.tables());
-    }
-    // A large table that the sequence does not use costs no more than time.
-    let is_large = (len > 1 && (facts.largest() > LARGE || p.tables().version.may_be_bad()))
-        || dispatch(AnyLarge(p.node()));
-    if !is_large {
+    // A table that the sequence does not use costs no more than time.
+    let has_large_table = len > 1 && table_sizes.any_large(p.tables());
+    if !has_large_table && !dispatch(AnyLarge(p.node())) {
         dispatch(Forward { p, len, l: n_labels, beam, best, sorted, lowered: false });
         return Ok(trace_back(p, len, n_labels, best, labels).then(|| p.score(labels)));
     }

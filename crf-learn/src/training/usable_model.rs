@@ -1,4 +1,4 @@
-use crf_core::{Error, Model, Problem, Result, Scratch};
+use crf_core::{Error, Model, Problem, Result, Scratch, TableVersion};
 
 /// Maximum size of a score that still leaves something of the differences that probabilities are
 /// made of, when scores of a sequence are added.
@@ -11,12 +11,16 @@ const MAX_SCORE: f64 = 1e100;
 pub(crate) fn require_usable(model: &dyn Model, problem: &Problem<'_>) -> Result<()> {
     let bound = model.bind(problem.train)?;
     let mut scratch = Scratch::new();
+    let mut checked = TableVersion::default();
+    // −∞ forbids.
+    let is_bad = |score: &&f64| score.is_nan() || (score.abs() > MAX_SCORE && **score != f64::NEG_INFINITY);
     for i in 0..problem.train.len() {
         let p = bound.fill(i, &mut scratch)?;
-        let edges = (0..p.shape().n_edges()).flat_map(|e| p.tables().of(e));
-        // Weights forbid nothing, so −∞ has overflowed, too.
-        let is_bad = |score: &&f64| score.is_nan() || score.abs() > MAX_SCORE;
-        if let Some(score) = p.node().iter().chain(edges).find(is_bad) {
+        let tables = p.tables();
+        // Tables of one version are read once, however many sequences share them.
+        let new = if tables.version == checked { &[][..] } else { tables.values };
+        checked = tables.version;
+        if let Some(score) = p.node().iter().chain(new).find(is_bad) {
             let message = format!("the model gives a label the score {score:e}; scale the features");
             return Err(Error::NotFinite(message).at(format!("sequence {}", i + 1)));
         }
