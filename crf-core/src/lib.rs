@@ -74,6 +74,7 @@ pub use crate::models::constraints::{Constrained, ConstrainedTables, Constraints
 pub use crate::models::log_linear::LogLinear;
 pub use crate::models::model::{BoundModel, Model};
 pub use crate::numeric::aligned::Aligned;
+pub use crate::numeric::compensated_sum::CompensatedSum;
 pub use crate::numeric::simd;
 pub use crate::pipeline::choose::{Chosen, TriedCandidate, choose, choose_with};
 pub use crate::pipeline::prepare::{Encode, Prepared, Trained, encode, fit_selected, select_and_fit};

@@ -73,47 +73,9 @@ pub(crate) fn best_label(scores: &[f64]) -> Label {
     (1..scores.len()).fold(0, |best, y| if scores[y] > scores[best] { y } else { best }) as Label
 }
 
-/// Sum that keeps its rounding errors, so that large terms that cancel leave the small ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct CompensatedSum {
-    high: f64,
-    low: f64,
-}
-
-impl CompensatedSum {
-    /// Adds a number; Knuth (1969), §4.2.2, theorem B, gives the rounding error.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, x: f64) {
-        let sum = self.high + x;
-        let part = sum - self.high;
-        self.low += (self.high - (sum - part)) + (x - part);
-        self.high = sum;
-    }
-
-    /// The sum with one more number.
-    #[inline(always)]
-    pub(crate) fn plus(mut self, x: f64) -> Self {
-        self.add(x);
-        self
-    }
-
-    /// The sum as one number; not finite if it overflows.
-    #[inline(always)]
-    pub(crate) fn value(self) -> f64 {
-        self.high + self.low
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn large_terms_that_cancel_leave_the_small_ones() {
-        let mut sum = CompensatedSum::default();
-        [0.25, 1e17, 0.5, -1e17].into_iter().for_each(|x| sum.add(x));
-        assert_eq!(sum.value(), 0.75);
-    }
 
     #[test]
     fn probabilities_sum_to_one_however_large_the_scores() {

@@ -11,10 +11,10 @@
 //! each version, so that no instance costs more than its own edges. NaN and +∞ are refused here,
 //! and so are finite potentials that overflow when they are added.
 
-use crf_core::{Potentials, Result, TableVersion, Tables};
+use crf_core::{CompensatedSum, Potentials, Result, TableVersion, Tables};
 
 use crate::errors::{finite_log_z, impossible, overflow};
-use crate::log_domain::{CompensatedSum, maximum};
+use crate::log_domain::maximum;
 use crate::possible_labels::PossibleLabels;
 
 /// What an algorithm has to know about a table before it uses it.

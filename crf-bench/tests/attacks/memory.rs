@@ -71,7 +71,7 @@ fn memory_that_is_not_there_is_said_and_not_taken() {
     place.write("wide.csv", "x,y,label\n1,2,a\n2,1,b\n3,1,a\n1,3,b\n2,2,a\n");
     place.write("complete.jsonl", complete(40, 10));
     place.write("huge-cards.jsonl", "{\"cards\":[4294967296],\"node\":[[0]]}\n");
-    let experiment = include_str!("experiment.toml")
+    let experiment = include_str!("../copies.toml")
         .replace("\"dataset.copies\" = [1, 2]", "\"dataset.copies\" = [4000000000]");
     place.write(
         "big.toml",

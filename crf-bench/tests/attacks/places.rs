@@ -125,7 +125,7 @@ fn hostile_places_lose_nothing() {
     place.write("d", "A\ta:1\tb:2\nB\tb:0.5\n\nA\tc\n");
     place.write("target", "old");
     place.write("g.jsonl", "{\"cards\":[2],\"node\":[[0,1]]}\n");
-    place.write("e.toml", include_str!("experiment.toml"));
+    place.write("e.toml", include_str!("../copies.toml"));
     let train = "train --format crfsuite --data d --model m.crf --set learner.l2=1";
     assert_eq!(place.run(&train.split(' ').collect::<Vec<_>>(), &["m.crf"]).code, 0);
     for folder in ["folder", "diary", "folder/.git"] {

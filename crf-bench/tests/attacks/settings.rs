@@ -509,7 +509,7 @@ fn place(name: &str) -> Place {
     let place = Place::new(name);
     place.write("d.crfsuite", "A\ta:1\tb:2\nB\tb:0.5\n\nA\tc\n");
     place.write("t.csv", "x,label\n1,a\n2,b\n3,a\n4,b\n");
-    place.write("e.toml", include_str!("experiment.toml"));
+    place.write("e.toml", include_str!("../copies.toml"));
     let line = "train --format crfsuite --data d.crfsuite --model m.crf --set learner.l2=1";
     assert_eq!(place.run(&words(line), &["m.crf"]).code, 0);
     place

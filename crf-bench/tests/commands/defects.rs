@@ -31,25 +31,7 @@ fn inferred(graph: &str, options: &str) -> Value {
     serde_json::from_str(&out).expect("JSON")
 }
 
-const EXPERIMENT: &str = r#"
-title = "t"
-trials = 1
-seed = 1
-metrics = ["error"]
-[dataset]
-type = "redundant-observations"
-train = { sequences = 1, length = 30 }
-test = { sequences = 1, length = 20 }
-[sweep]
-"dataset.copies" = [1, 2]
-[methods.CRF]
-features = ["intercept", "transition", { state = "value" }]
-learner = { type = "mle", l2 = 0.1 }
-[[published]]
-metric = "error"
-at = { "dataset.copies" = 1 }
-values = { CRF = 0.1 }
-"#;
+const EXPERIMENT: &str = include_str!("../copies.toml");
 
 #[test]
 fn a_table_that_is_left_out_where_empty_can_be_set_to_empty() {

@@ -9,21 +9,7 @@ use std::process::Command;
 
 use crate::workbench::{crf, directory, run, write};
 
-const EXPERIMENT: &str = r#"
-title = "Copies"
-trials = 2
-seed = 1
-metrics = ["error"]
-[dataset]
-type = "redundant-observations"
-train = { sequences = 1, length = 30 }
-test = { sequences = 1, length = 20 }
-[sweep]
-"dataset.copies" = [1, 2]
-[methods.CRF]
-features = ["intercept", "transition", { state = "value" }]
-learner = { type = "mle", l2 = 0.1 }
-"#;
+const EXPERIMENT: &str = include_str!("../copies.toml");
 
 /// All that is below a directory: files with their content, links with their target, and the rest
 /// by its kind.

@@ -13,10 +13,9 @@
 //! all rows is watched. Sequences that violate a condition are left to the log domain.
 
 use crf_core::simd::{Kernel, dispatch, exp_nonpositive};
-use crf_core::{Aligned, Potentials, TableVersion, Tables};
+use crf_core::{Aligned, CompensatedSum, Potentials, TableVersion, Tables};
 
 use crate::chain::padded_rows::reduce;
-use crate::log_domain::CompensatedSum;
 
 /// Largest distance of a finite potential from the maximum of its node or table.
 pub(super) const RANGE: f64 = 150.0;

@@ -14,14 +14,14 @@
 //! is known while the row is being multiplied out, so no step waits for a division.
 
 use crf_core::simd::{Kernel, dispatch, fma};
-use crf_core::{Aligned, Beliefs, EdgeBeliefs, EdgeTables, Potentials};
+use crf_core::{Aligned, Beliefs, CompensatedSum, EdgeBeliefs, EdgeTables, Potentials};
 
 use crate::chain::exp_potentials::{
     ExpTables, Pass, RANGE, SMALLEST, SMALLEST_PRODUCT, exponentiate, is_safe, padded_width,
 };
 use crate::chain::padded_rows::{dot, multiply, scale, sum, times};
 use crate::chain::scaled_small::SmallKernel;
-use crate::log_domain::{CompensatedSum, maximum};
+use crate::log_domain::maximum;
 use crate::shifted::AllTableFacts;
 
 /// Numbers per vector.

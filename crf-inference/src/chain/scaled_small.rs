@@ -5,13 +5,12 @@
 //! summed before their sum is stored.
 
 use crf_core::simd::{Kernel, fma};
-use crf_core::{Beliefs, EdgeBeliefs, EdgeTables};
+use crf_core::{Beliefs, CompensatedSum, EdgeBeliefs, EdgeTables};
 
 use crate::chain::exp_potentials::{
     Pass, SMALL_WIDTH as WIDTH, SMALLEST, SMALLEST_PRODUCT, exponentiate, is_safe,
 };
 use crate::chain::padded_rows::reduce;
-use crate::log_domain::CompensatedSum;
 
 /// The numbers of all labels, and zeros behind them.
 type Row = [f64; WIDTH];

@@ -10,6 +10,7 @@ use crate::error::{Result, require};
 use crate::features::prototype::{EncodedRows, Encoder, Observation, Prototype};
 use crate::features::prototypes::RawValue;
 use crate::features::prototypes::inner::Inner;
+use crate::numeric::compensated_sum::CompensatedSum;
 use crate::plugin::{Named, named};
 
 /// Window statistics: another prototype's values around the position t, combined into one. Windows
@@ -58,7 +59,7 @@ impl Over {
         match self {
             Over::Any => f64::from(window.non_zeros > 0),
             Over::All => f64::from(window.non_zeros == width),
-            Over::Mean => window.sum.high / width as f64,
+            Over::Mean => window.sum.value() / width as f64,
         }
     }
 
@@ -188,25 +189,5 @@ impl WindowSum {
                 self.sum = CompensatedSum::default();
             }
         }
-    }
-}
-
-/// Compensated sum, which keeps rounding errors, so that a large value leaves no trace after it has
-/// left the window.
-#[derive(Debug, Clone, Copy, Default)]
-struct CompensatedSum {
-    high: f64,
-    low: f64,
-}
-
-impl CompensatedSum {
-    /// Error-free addition: Knuth (1969), §4.2.2, theorem B, gives the rounding error of `high`;
-    /// Dekker (1971) normalises both parts.
-    fn add(&mut self, value: f64) {
-        let sum = self.high + value;
-        let part = sum - self.high;
-        let rest = self.low + ((self.high - (sum - part)) + (value - part));
-        self.high = sum + rest;
-        self.low = rest - (self.high - sum);
     }
 }

@@ -1,10 +1,12 @@
-use crf_core::{Convergence, Decoded, Inference, Label, Potentials, Result, Scratch, Shape, Stop};
+use crf_core::{
+    CompensatedSum, Convergence, Decoded, Inference, Label, Potentials, Result, Scratch, Shape, Stop,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::{check_sweeps, finite_score, impossible};
 use crate::graph::feasible::LabellingSearch;
-use crate::log_domain::{CompensatedSum, best_label, maximum};
+use crate::log_domain::{best_label, maximum};
 use crate::shifted::{ShiftMemory, Shifted};
 
 /// Dual decomposition: a good labelling on any graph, and an upper bound on the score of the best

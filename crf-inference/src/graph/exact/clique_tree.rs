@@ -1,8 +1,8 @@
-use crf_core::{Beliefs, EdgeBeliefs, Label, Potentials, Result, Shape};
+use crf_core::{Beliefs, CompensatedSum, EdgeBeliefs, Label, Potentials, Result, Shape};
 
 use crate::errors::impossible;
 use crate::graph::exact::elimination::{Clique, Elimination};
-use crate::log_domain::{CompensatedSum, log_sum_exp, lower, maximum, normalise};
+use crate::log_domain::{log_sum_exp, lower, maximum, normalise};
 use crate::shifted::Shifted;
 
 /// Tables of a clique tree, whose memory a worker keeps.
