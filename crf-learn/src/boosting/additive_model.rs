@@ -135,7 +135,8 @@ impl AdditiveModel {
         let entry = |entry: &Entry| match entry.question {
             Question::Attribute { attribute, cut } => {
                 let a = attribute as usize;
-                a < self.attributes.len() && cut.is_none_or(|cut| (cut as usize) < self.attributes.n_bins(a))
+                let is_cut = |cut| cut == 0 || self.attributes.has_cut(a, cut);
+                a < self.attributes.len() && cut.is_none_or(is_cut)
             }
             Question::Nothing { kind } => usize::from(kind) < schema.kinds().len(),
             Question::Relation { relation, .. } => usize::from(relation) < schema.relations().len(),

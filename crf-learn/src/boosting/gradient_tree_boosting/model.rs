@@ -124,7 +124,7 @@ impl Model for TreeModel {
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
         Arc::make_mut(&mut self.map).restore(features)?;
         self.attributes.restore(self.map.state())?;
-        let sound = |tree: &Tree| tree.is_sound(self.attributes.len());
+        let sound = |tree: &Tree| tree.is_sound(&self.attributes);
         if self.trees.iter().all(sound) && self.trees.len().is_multiple_of(self.n_labels()) {
             return Ok(());
         }

@@ -120,6 +120,11 @@ impl Attributes {
         self.cuts[a].is_some()
     }
 
+    /// True if attribute `a` is a number with a cut between bin `b` and the bin before it.
+    pub(crate) fn has_cut(&self, a: usize, b: u32) -> bool {
+        b > 0 && self.cuts[a].as_ref().is_some_and(|cuts| b as usize <= cuts.len())
+    }
+
     /// Kind of node that attribute `a` belongs to.
     pub(crate) fn kind(&self, a: usize, features: &FeatureSet) -> u16 {
         features.scope(self.layout.functions[a][0])

@@ -421,7 +421,7 @@ mod tests {
             for depth in [1, depth] {
                 let grower = Grower { attributes: &attributes, binned: &binned, n_previous, weighing, depth, leaves };
                 let tree = grower.grow(&asked, 1.0, &mut memory);
-                prop_assert!(tree.is_sound(attributes.len()));
+                prop_assert!(tree.is_sound(&attributes));
                 let n_leaves = tree.nodes.iter().filter(|node| matches!(node, Node::Leaf(_))).count();
                 prop_assert!(n_leaves <= leaves);
                 let cells = &memory.cells;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::Row;
+use super::{Attributes, Row};
 
 /// Regression tree; its first node is the root.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,16 +103,50 @@ impl Tree {
         }
     }
 
-    /// True if every node leads to later nodes, and every question is about one of `n_attributes`
-    /// attributes or the previous label.
-    pub(crate) fn is_sound(&self, n_attributes: usize) -> bool {
+    /// True if every node leads to later nodes, and every question is one that can be asked: whether
+    /// a number is below one of its cuts, or whether a symbol or the previous label is in a set.
+    pub(crate) fn is_sound(&self, attributes: &Attributes) -> bool {
+        let can_ask = |attribute: usize, test: Test| match test {
+            _ if attribute > attributes.len() => false,
+            Test::Among(_) => attribute == attributes.len() || !attributes.is_number(attribute),
+            Test::Below(cut) => attribute < attributes.len() && attributes.has_cut(attribute, cut),
+        };
         let is_sound = |(index, node): (usize, &Node)| match *node {
             Node::Leaf(value) => value.is_finite(),
-            Node::Split { attribute, left, .. } => {
+            Node::Split { attribute, test, left, .. } => {
                 let left = left as usize;
-                attribute as usize <= n_attributes && left > index && left + 1 < self.nodes.len()
+                can_ask(attribute as usize, test) && left > index && left + 1 < self.nodes.len()
             }
         };
         !self.nodes.is_empty() && self.nodes.iter().enumerate().all(is_sound)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crf_testing::problems::{Draw, Encoded, data};
+
+    // A model file with a question about cut 61 of three made `crf inspect` panic.
+    #[test]
+    fn questions_that_cannot_be_asked_make_no_sound_tree() {
+        let draw = Draw { sequences: 3, length: 8, labels: 2, unlabelled: 0, seed: 1 };
+        let encoded = Encoded::new(r#"[{"state": "value"}, {"state": "equals"}]"#, data(&draw));
+        let attributes = Attributes::new(encoded.map.state(), &encoded.corpus, 8);
+        let is_sound = |attribute: usize, test| {
+            let split = Node::Split { attribute: attribute as u32, test, left: 1, gain: 0.0 };
+            let nodes = vec![split, Node::Leaf(0.0), Node::Leaf(1.0)];
+            Tree { nodes, sets: vec![1] }.is_sound(&attributes)
+        };
+        let previous = attributes.len();
+        let number = (0..previous).find(|&a| attributes.is_number(a)).unwrap();
+        let symbol = (0..previous).find(|&a| !attributes.is_number(a)).unwrap();
+        let n_cuts = attributes.n_bins(number) as u32 - 1;
+        assert!((1..=n_cuts).all(|cut| is_sound(number, Test::Below(cut))) && n_cuts > 0);
+        assert!([0, n_cuts + 1, 61, u32::MAX].iter().all(|&cut| !is_sound(number, Test::Below(cut))));
+        assert!(is_sound(symbol, Test::Among(0)) && is_sound(previous, Test::Among(0)));
+        assert!(!is_sound(number, Test::Among(0)) && !is_sound(previous + 1, Test::Among(0)));
+        assert!(!is_sound(symbol, Test::Below(1)) && !is_sound(previous, Test::Below(1)));
     }
 }
