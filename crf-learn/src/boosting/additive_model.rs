@@ -148,7 +148,7 @@ impl AdditiveModel {
             && self.base.iter().zip(schema.kinds()).all(base)
             && self.scores.iter().enumerate().all(scores)
             && self.tables.iter().enumerate().all(table)
-            && self.entered.iter().all(entry)
+            && self.entered.iter().all(|round| entry(round) && round.gain.is_finite())
             && self.scores.iter().chain(&self.tables).chain(&self.base).flatten().all(|x| x.is_finite())
     }
 }

@@ -103,8 +103,9 @@ impl Tree {
         }
     }
 
-    /// True if every node leads to later nodes, and every question is one that can be asked: whether
-    /// a number is below one of its cuts, or whether a symbol or the previous label is in a set.
+    /// True if every node leads to later nodes, every value and gain is finite, and every question
+    /// is one that can be asked: whether a number is below one of its cuts, or whether a symbol or
+    /// the previous label is in a set.
     pub(crate) fn is_sound(&self, attributes: &Attributes) -> bool {
         let can_ask = |attribute: usize, test: Test| match test {
             _ if attribute > attributes.len() => false,
@@ -113,9 +114,10 @@ impl Tree {
         };
         let is_sound = |(index, node): (usize, &Node)| match *node {
             Node::Leaf(value) => value.is_finite(),
-            Node::Split { attribute, test, left, .. } => {
+            Node::Split { attribute, test, left, gain } => {
                 let left = left as usize;
-                can_ask(attribute as usize, test) && left > index && left + 1 < self.nodes.len()
+                let leads_on = left > index && left + 1 < self.nodes.len();
+                can_ask(attribute as usize, test) && leads_on && gain.is_finite()
             }
         };
         !self.nodes.is_empty() && self.nodes.iter().enumerate().all(is_sound)

@@ -26,6 +26,23 @@ impl HmmModel {
         (0..features.n_observations()).filter(move |&g| is_emitted(g as u32))
     }
 
+    /// True if there are as many parameters as the labels and functions have, and all are those of
+    /// distributions: finite, and without a density that grows for ever.
+    fn fits(&self) -> bool {
+        let n = self.map.schema().labels().len();
+        let n_factors = self.map.state().n_observations() * n;
+        let HmmModel { start, transition, base, linear, quadratic, .. } = self;
+        let lengths = [start, base, transition, linear, quadratic].map(Vec::len);
+        lengths == [n, n, n * n, n_factors, n_factors]
+            && [start, base, transition, linear, quadratic].into_iter().flatten().all(|x| x.is_finite())
+            && quadratic.iter().all(|&factor| factor <= 0.0)
+            // The mean and the deviation of a Gaussian are quotients.
+            && (0..n_factors).filter(|&k| quadratic[k] != 0.0).all(|k| {
+                let (mean, deviation) = self.gaussian(k / n, k % n);
+                mean.is_finite() && deviation.is_finite()
+            })
+    }
+
     /// Mean and standard deviation of a Gaussian function.
     pub(crate) fn gaussian(&self, g: usize, y: usize) -> (f64, f64) {
         let index = g * self.start.len() + y;
@@ -95,7 +112,11 @@ impl HmmModel {
 #[typetag::serde(name = "hmm")]
 impl Model for HmmModel {
     fn restore(&mut self, features: &FittedFeatures) -> Result<()> {
-        Arc::make_mut(&mut self.map).restore(features)
+        Arc::make_mut(&mut self.map).restore(features)?;
+        if self.fits() {
+            return Ok(());
+        }
+        Err(Error::data("the parameters of the hidden Markov model do not fit its features"))
     }
 
     fn bind<'a>(&'a self, x: &'a EncodedDataset) -> Result<Box<dyn BoundModel + 'a>> {
@@ -177,5 +198,45 @@ impl BoundModel for BoundHmm<'_> {
             node,
             Tables { values, starts, of_edge: EdgeTables::Shared, relations: &[], version: self.version },
         )
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crf_core::Learner as _;
+    use crf_testing::problems::{Draw, Encoded, data};
+    use crf_testing::runs::{INFERENCE, quiet};
+
+    use crate::generative::hmm::Hmm;
+
+    // `crf inspect` showed deviations that were no numbers, and lists of any length were taken.
+    #[test]
+    fn stored_parameters_that_are_those_of_no_distribution_do_not_fit() {
+        let draw = Draw { sequences: 4, length: 8, labels: 2, unlabelled: 0, seed: 2 };
+        let encoded = Encoded::new(r#"["intercept", "transition", {"state": "value"}]"#, data(&draw));
+        let problem = encoded.problem(&INFERENCE);
+        let fit = quiet(1, |run| Hmm::default().fit(&problem, run)).unwrap();
+        let stored = serde_json::to_value(&fit.model).unwrap();
+        let model: HmmModel = {
+            let mut stored = stored.clone();
+            stored.as_object_mut().unwrap().remove("type");
+            serde_json::from_value(stored).unwrap()
+        };
+        let model = HmmModel { map: encoded.map.clone(), ..model };
+        assert!(model.fits());
+        let changed = |change: &dyn Fn(&mut HmmModel)| {
+            let mut model = model.clone();
+            change(&mut model);
+            model.fits()
+        };
+        let gaussian = model.quadratic.iter().position(|&factor| factor < 0.0).unwrap();
+        assert!(!changed(&|model| model.quadratic[gaussian] = 0.5));
+        assert!(!changed(&|model| model.quadratic[gaussian] = -5e-324));
+        assert!(!changed(&|model| model.linear[gaussian] = f64::NAN));
+        assert!(!changed(&|model| model.start.push(0.0)));
+        assert!(!changed(&|model| model.transition.truncate(1)));
+        assert!(!changed(&|model| model.base.clear()));
     }
 }
