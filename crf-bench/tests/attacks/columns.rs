@@ -11,6 +11,7 @@ const N: usize = 48;
 /// Number of a position and its label.
 type Column = fn(usize, bool) -> f64;
 
+/// Columns of every size, by name.
 const COLUMNS: [(&str, Column); 8] = [
     ("1e6", |t, y| 1e6 * wave(t, y)),
     ("1e-6", |t, y| 1e-6 * wave(t, y)),
@@ -28,8 +29,7 @@ fn wave(t: usize, y: bool) -> f64 {
     if y { 0.4 + noise } else { -0.4 + noise }
 }
 
-/// Names of the learners that need no further settings, and what is set so that they have all they
-/// need.
+/// Names of the learners that need no further settings.
 const LEARNERS: [&str; 20] = [
     "arow",
     "boosted-hmm",

@@ -1,4 +1,4 @@
-//! What every run of the program promises, whatever it is given.
+//! Harness of the attacks: it holds each run of the program to the promises of all of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ pub(crate) struct Place {
     directory: PathBuf,
 }
 
-/// What a run said, and its exit code.
+/// Output of a run, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) stdout: String,
@@ -27,7 +27,7 @@ pub(crate) struct Outcome {
     pub(crate) code: i32,
 }
 
-/// What is right for an attack.
+/// Right outcome of an attack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Right {
     /// An error with these words, and exit code 1 or 2.
@@ -36,7 +36,7 @@ pub(crate) enum Right {
     Prints(&'static str),
 }
 
-/// What stands at a path: its type, and what is in it.
+/// Entry of the directory: its type, and its bytes if it is a file.
 type Entry = (String, Vec<u8>);
 
 impl Place {
@@ -155,7 +155,7 @@ pub(crate) fn each<T: RefUnwindSafe>(
     assert_eq!(lost, 0, "of {n} attacks, so many broke a promise: see above");
 }
 
-/// What changed that is not in `made`.
+/// Changes of the directory at paths that are not in `made`.
 fn difference(before: &BTreeMap<PathBuf, Entry>, after: &BTreeMap<PathBuf, Entry>, made: &[&str]) -> String {
     let mut changes = String::new();
     for path in before.keys().chain(after.keys().filter(|path| !before.contains_key(*path))) {

@@ -49,6 +49,7 @@ fn shapes() -> Vec<(&'static str, Graph)> {
 /// Something that is done to the numbers of a graph.
 type Change = fn(&mut Graph);
 
+/// Changes of the numbers of a graph, by name.
 fn changes() -> Vec<(&'static str, Change)> {
     fn shift(row: &mut [Option<f64>], by: f64) {
         row.iter_mut().flatten().for_each(|score| *score += by);

@@ -4,7 +4,7 @@
 use crate::harness::Right::{self, Prints, Refused};
 use crate::harness::{Place, each};
 
-/// What is odd, the format, the file, and what is right when it is converted.
+/// Files by what is odd about them: the format, the bytes, and the right outcome of a conversion.
 const FILES: &[(&str, &str, &[u8], Right)] = &[
     ("an empty file", "conll", b"", Refused("in:1:1: expected a sequence")),
     ("only line ends", "conll", b"\n\n", Refused("in:2:1: expected a sequence")),

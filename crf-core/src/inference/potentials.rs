@@ -213,11 +213,6 @@ impl<'a> Potentials<'a> {
         Ok(())
     }
 
-    /// True if some potential may be −∞, and so forbid a label or a pair of labels.
-    pub fn may_forbid(&self) -> bool {
-        self.tables.version.may_forbid() || self.node.contains(&f64::NEG_INFINITY)
-    }
-
     /// Describes the first potential that is NaN or +∞, if there is one.
     pub fn find_bad(&self) -> Option<String> {
         if let Some(at) = self.node.iter().position(is_bad) {
